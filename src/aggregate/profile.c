@@ -1,0 +1,301 @@
+/* SPDX-License-Identifier: MIT */
+/* profile.c: many stacks turned into one profile. */
+#include "aggregate/profile.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+struct error *profile_create(struct profile **profile_ret)
+{
+	struct profile *profile = calloc(1, sizeof(*profile));
+	if (!profile)
+		return error_no_memory();
+	profile->stacks_max = PROFILE_STACKS_MAX;
+	*profile_ret = profile;
+	return NULL;
+}
+
+static void facts_deinit(struct profile_facts *facts)
+{
+	free(facts->tool_version);
+	free(facts->tool_argv.bytes);
+	free(facts->start_time);
+	free(facts->argv.bytes);
+	free(facts->executable);
+	free(facts->python_version);
+	free(facts->runtime);
+	free(facts->found_by);
+	free(facts->layout);
+	free(facts->thread_source);
+}
+
+void profile_destroy(struct profile *profile)
+{
+	if (!profile)
+		return;
+	vec_foreach (thread, &profile->threads) {
+		free(thread->kernel_name);
+		free(thread->python_name);
+	}
+	facts_deinit(&profile->facts);
+	stats_deinit(&profile->stats);
+	intern_deinit(&profile->strings);
+	profile_functions_deinit(&profile->functions);
+	profile_frames_deinit(&profile->frames);
+	profile_stacks_deinit(&profile->stacks);
+	profile_threads_deinit(&profile->threads);
+	profile_samples_deinit(&profile->samples);
+	hash_deinit(&profile->function_index);
+	hash_deinit(&profile->frame_index);
+	hash_deinit(&profile->stack_index);
+	hash_deinit(&profile->sample_index);
+	free(profile);
+}
+
+void profile_fact(char **fact, const char *text)
+{
+	free(*fact);
+	*fact = text ? strdup(text) : NULL;
+}
+
+void profile_fact_argv(struct profile_argv *fact, const char *bytes, size_t size)
+{
+	free(fact->bytes);
+	*fact = (struct profile_argv){ 0 };
+	/* One NUL more than asked for, so that a cut last argument ends too. */
+	fact->bytes = malloc(size + 1);
+	if (!fact->bytes)
+		return;
+	memcpy(fact->bytes, bytes, size);
+	fact->bytes[size] = '\0';
+	fact->size = size;
+}
+
+static uint64_t key_of(uint32_t high, uint32_t low)
+{
+	return (uint64_t)high << 32 | low;
+}
+
+/* Ids are kept as id + 1, since a value must not be NULL; so an unknown key gives PROFILE_NONE. */
+static uint32_t index_get(const struct hash *index, uint64_t key)
+{
+	return (uint32_t)(uintptr_t)hash_get(index, key) - 1;
+}
+
+static bool index_set(struct hash *index, uint64_t key, uint32_t id)
+{
+	return hash_set(index, key, (void *)((uintptr_t)id + 1));
+}
+
+uint32_t profile_function(struct profile *profile, const char *name, const char *file,
+			  uint32_t firstlineno, enum profile_kind kind)
+{
+	uint32_t name_id = intern_add(&profile->strings, name);
+	uint32_t file_id = file ? intern_add(&profile->strings, file) : PROFILE_NONE;
+	if (name_id == INTERN_NONE || (file && file_id == INTERN_NONE))
+		return PROFILE_NONE;
+
+	uint64_t key = key_of(name_id, file_id);
+	uint32_t head = index_get(&profile->function_index, key);
+	for (uint32_t id = head; id != PROFILE_NONE; id = profile->functions.items[id].next) {
+		const struct profile_function *function = &profile->functions.items[id];
+		if (function->firstlineno == firstlineno && function->kind == kind)
+			return id;
+	}
+
+	uint32_t id = (uint32_t)profile->functions.count;
+	if (!profile_functions_reserve(&profile->functions, (size_t)id + 1) ||
+	    !index_set(&profile->function_index, key, id))
+		return PROFILE_NONE;
+	*profile_functions_append(&profile->functions) = (struct profile_function){
+		.name = name_id,
+		.file = file_id,
+		.firstlineno = firstlineno,
+		.kind = kind,
+		.next = head,
+	};
+	return id;
+}
+
+uint32_t profile_frame(struct profile *profile, uint32_t function, uint32_t line)
+{
+	if (function == PROFILE_NONE)
+		return PROFILE_NONE;
+	uint64_t key = key_of(function, line);
+	uint32_t id = index_get(&profile->frame_index, key);
+	if (id != PROFILE_NONE)
+		return id;
+
+	id = (uint32_t)profile->frames.count;
+	if (!profile_frames_reserve(&profile->frames, (size_t)id + 1) ||
+	    !index_set(&profile->frame_index, key, id))
+		return PROFILE_NONE;
+	*profile_frames_append(&profile->frames) = (struct profile_frame){ function, line };
+	return id;
+}
+
+uint32_t profile_thread(struct profile *profile, pid_t tid, const char *kernel_name)
+{
+	uint32_t id = (uint32_t)profile->threads.count;
+	struct profile_thread *thread = profile_threads_append(&profile->threads);
+	if (!thread)
+		return PROFILE_NONE;
+	thread->tid = tid;
+	profile_thread_set_kernel_name(profile, id, kernel_name);
+	return id;
+}
+
+static void thread_name_set(char **name, const char *text)
+{
+	if (!text || (*name && !strcmp(*name, text)))
+		return;
+	char *copy = strdup(text);
+	if (!copy)
+		return;
+	free(*name);
+	*name = copy;
+}
+
+void profile_thread_set_kernel_name(struct profile *profile, uint32_t thread, const char *name)
+{
+	if (thread != PROFILE_NONE)
+		thread_name_set(&profile->threads.items[thread].kernel_name, name);
+}
+
+void profile_thread_set_python_name(struct profile *profile, uint32_t thread, const char *name)
+{
+	if (thread != PROFILE_NONE)
+		thread_name_set(&profile->threads.items[thread].python_name, name);
+}
+
+const char *profile_thread_name(const struct profile *profile, uint32_t thread)
+{
+	const struct profile_thread *t = &profile->threads.items[thread];
+	if (t->python_name)
+		return t->python_name;
+	return t->kernel_name ? t->kernel_name : "?";
+}
+
+/* The stack of @frame called from @parent; PROFILE_NONE if there is no room for a new one. */
+static uint32_t stack_child(struct profile *profile, uint32_t parent, uint32_t frame)
+{
+	uint64_t key = key_of(parent, frame);
+	uint32_t id = index_get(&profile->stack_index, key);
+	if (id != PROFILE_NONE)
+		return id;
+
+	id = (uint32_t)profile->stacks.count;
+	if (id >= profile->stacks_max ||
+	    !profile_stacks_reserve(&profile->stacks, (size_t)id + 1) ||
+	    !index_set(&profile->stack_index, key, id))
+		return PROFILE_NONE;
+	*profile_stacks_append(&profile->stacks) = (struct profile_stack){ parent, frame };
+	return id;
+}
+
+enum reason profile_stack(struct profile *profile, const uint32_t *frames, size_t count,
+			  uint32_t *stack_ret)
+{
+	uint32_t stack = PROFILE_NONE;
+	for (size_t i = 0; i < count; i++) {
+		if (frames[i] == PROFILE_NONE)
+			return REASON_NO_MEMORY;
+		stack = stack_child(profile, stack, frames[i]);
+		if (stack == PROFILE_NONE)
+			return profile->stacks.count >= profile->stacks_max ? REASON_LIMIT
+									    : REASON_NO_MEMORY;
+	}
+	*stack_ret = stack;
+	return REASON_OK;
+}
+
+/* The sample of @thread with @stack in this state, new or old; NULL without memory. */
+static struct profile_sample *sample_find(struct profile *profile, uint32_t thread, uint32_t stack,
+					  enum reason end, unsigned flags)
+{
+	uint64_t key = key_of(thread, stack);
+	uint32_t head = index_get(&profile->sample_index, key);
+	for (uint32_t id = head; id != PROFILE_NONE; id = profile->samples.items[id].next) {
+		struct profile_sample *sample = &profile->samples.items[id];
+		if (sample->end == end && sample->flags == flags)
+			return sample;
+	}
+
+	uint32_t id = (uint32_t)profile->samples.count;
+	if (!profile_samples_reserve(&profile->samples, (size_t)id + 1) ||
+	    !index_set(&profile->sample_index, key, id))
+		return NULL;
+	struct profile_sample *sample = profile_samples_append(&profile->samples);
+	*sample = (struct profile_sample){
+		.thread = thread,
+		.stack = stack,
+		.flags = (uint16_t)flags,
+		.end = (uint16_t)end,
+		.next = head,
+	};
+	return sample;
+}
+
+enum reason profile_count(struct profile *profile, uint32_t thread, uint32_t stack, enum reason end,
+			  unsigned flags, uint64_t wall_ns, uint64_t cpu_ns)
+{
+	struct profile_sample *sample =
+		thread == PROFILE_NONE ? NULL : sample_find(profile, thread, stack, end, flags);
+	if (!sample) {
+		stats_loss(&profile->stats, REASON_NO_MEMORY);
+		return REASON_NO_MEMORY;
+	}
+	sample->count++;
+	sample->wall_ns += wall_ns;
+	sample->cpu_ns += cpu_ns;
+	stats_sample(&profile->stats, end);
+	return REASON_OK;
+}
+
+enum reason profile_add(struct profile *profile, uint32_t thread, const uint32_t *frames,
+			size_t count, enum reason end, unsigned flags, uint64_t wall_ns,
+			uint64_t cpu_ns)
+{
+	uint32_t stack;
+	enum reason reason = profile_stack(profile, frames, count, &stack);
+	if (reason != REASON_OK) {
+		stats_loss(&profile->stats, reason);
+		return reason;
+	}
+	return profile_count(profile, thread, stack, end, flags, wall_ns, cpu_ns);
+}
+
+uint64_t profile_weight_ns(const struct profile *profile, const struct profile_sample *sample)
+{
+	switch (profile->facts.mode) {
+	case PROFILE_CPU:
+		return sample->cpu_ns;
+	case PROFILE_OFFCPU:
+		return sample->wall_ns > sample->cpu_ns ? sample->wall_ns - sample->cpu_ns : 0;
+	case PROFILE_WALL:
+	case PROFILE_GIL_ONLY:
+		break;
+	}
+	return sample->wall_ns;
+}
+
+const char *profile_kind_name(enum profile_kind kind)
+{
+	static const char *const names[] = {
+		[PROFILE_PYTHON] = "python",
+		[PROFILE_NATIVE] = "native",
+		[PROFILE_MARKER] = "marker",
+	};
+	return names[kind];
+}
+
+const char *profile_mode_name(enum profile_mode mode)
+{
+	static const char *const names[] = {
+		[PROFILE_WALL] = "wall",
+		[PROFILE_CPU] = "cpu",
+		[PROFILE_OFFCPU] = "offcpu",
+		[PROFILE_GIL_ONLY] = "gil",
+	};
+	return names[mode];
+}

@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * arch.h: what a CPU is to pysample.
+ *
+ * One const struct of data and hooks a CPU; all of them are compiled on every host, so that what was recorded on one CPU replays
+ * on another. Nothing here makes a system call: the struct says which register sets to fetch, and parses them.
+ *
+ * To add a CPU: 1. regs_NAME.def, a line a register. 2. arch_NAME.c, the same functions in the same order as arch_x86_64.c.
+ * 3. decode_NAME.c, the shapes of the functions that lead to the thread-state key, cut from real interpreters (decode.h). 4. A row
+ * in arch.c. 5. The C libraries' rows in python/tsd.c and the layout rows in python/layout/, both measured by the probes in
+ * contrib/. 6. configure.ac's list. A CPU of which one of these is missing is refused by name.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* Room for the register numbers of every CPU here, DWARF numbering. */
+#define ARCH_REGISTERS_MAX 33
+
+/* A register's values by DWARF number. What is not known is not zero: its bit in known is clear. */
+struct arch_registers {
+	uint64_t value[ARCH_REGISTERS_MAX];
+	uint64_t known;
+	uint64_t thread_pointer; /* raw: fs base, TPIDR_EL0 */
+	bool has_thread_pointer;
+};
+
+/* The largest register set that any CPU asks for, bytes. */
+#define ARCH_REGSET_MAX 512
+
+struct arch_regset {
+	unsigned note; /* NT_* of PTRACE_GETREGSET; 0: none needed */
+	size_t size;   /* the least that the kernel must return */
+};
+
+struct arch {
+	const char *name;
+	uint16_t elf_machine;
+	unsigned pc, sp, fp, return_address; /* DWARF numbers */
+	struct arch_regset general;
+	struct arch_regset thread_pointer; /* note 0: it is in the general set */
+
+	/* Fills @registers from the two sets as the kernel gave them; @thread may be NULL where the general set has it. */
+	void (*parse_registers)(const void *general, const void *thread,
+				struct arch_registers *registers);
+	/* Name of a system call by its number; NULL if it has none. */
+	const char *(*syscall_name)(long number);
+};
+
+extern const struct arch arch_x86_64;
+
+/* The CPU this program was built for. */
+const struct arch *arch_host(void);
+/* The CPU of an ELF file's e_machine; NULL if pysample knows none. */
+const struct arch *arch_by_machine(uint16_t elf_machine);
+/* A CPU's name for messages, also of those that are not supported ("riscv64", "machine 123"). Static or in a static buffer. */
+const char *arch_machine_name(uint16_t elf_machine);
+
+static inline bool arch_register_get(const struct arch_registers *registers, unsigned number,
+				     uint64_t *ret)
+{
+	if (number >= ARCH_REGISTERS_MAX || !(registers->known >> number & 1))
+		return false;
+	*ret = registers->value[number];
+	return true;
+}
+
+static inline void arch_register_set(struct arch_registers *registers, unsigned number,
+				     uint64_t value)
+{
+	registers->value[number] = value;
+	registers->known |= UINT64_C(1) << number;
+}

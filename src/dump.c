@@ -1,0 +1,161 @@
+/* SPDX-License-Identifier: MIT */
+/* dump.c: every thread once. */
+#include "dump.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "collect.h"
+#include "dump_print.h"
+#include "facts.h"
+#include "names.h"
+#include "sampler.h"
+#include "subject.h"
+
+/* A sleeper that wakes up under the reading is looked at again; one that does so this often is reported as it is. */
+#define ATTEMPTS 20
+
+struct dump {
+	const struct options *options;
+	struct subject *subject;
+	struct sampler sampler;
+	struct profile *profile;
+	struct collector collector;
+	struct dump_threads threads;
+};
+
+static void describe(const struct dump *dump, const struct activity *now,
+		     struct dump_thread *out)
+{
+	out->state = now->state == ACTIVITY_RUNNING ? "running" :
+		     now->state == ACTIVITY_STOPPED ? "stopped" :
+						      "waiting";
+	if (now->state != ACTIVITY_BLOCKED || now->syscall == ACTIVITY_NO_SYSCALL)
+		return;
+	const char *name = dump->subject->arch->syscall_name(now->syscall);
+	if (name)
+		snprintf(out->syscall, sizeof(out->syscall), "%s", name);
+	else
+		snprintf(out->syscall, sizeof(out->syscall), "system call %ld", now->syscall);
+}
+
+/* False: the thread has ended. */
+static bool look_at(struct dump *dump, struct thread *thread, struct dump_thread *out)
+{
+	struct activity now = { 0 };
+	struct sample sample;
+	enum reason reason = REASON_OK;
+	for (int i = 0; i < ATTEMPTS; i++) {
+		sampler_round(&dump->sampler);
+		activity_look(&thread->files, &now);
+		if (now.state == ACTIVITY_ENDED)
+			return false;
+		activity_count(&thread->files, &now);
+		reason = sampler_take(&dump->sampler, thread, &now, &sample);
+		if (reason != REASON_MOVED && reason != REASON_CODE_CHANGED)
+			break;
+	}
+	if (reason == REASON_THREAD_GONE)
+		return false;
+	describe(dump, &now, out);
+	out->python = reason != REASON_NO_THREAD_STATE;
+	out->stack = PROFILE_NONE;
+	if (!reason) {
+		out->gil = sample.gil;
+		out->end = sample.end;
+		reason = collect_stack(&dump->collector, dump->profile, &sample, &out->stack);
+	}
+	if (reason != REASON_NO_THREAD_STATE)
+		out->lost = reason;
+	return true;
+}
+
+static struct error *look_at_all(struct dump *dump)
+{
+	vec_foreach(thread, &dump->subject->threads.list)
+		sampler_of(*thread);
+	vec_foreach(entry, &dump->subject->threads.list) {
+		struct thread *thread = *entry;
+		struct dump_thread out = { 0 };
+		if (dump->options->tids.count && !names_is_wanted(dump->options, thread))
+			continue;
+		if (!look_at(dump, thread, &out))
+			continue;
+		struct dump_thread *kept = dump_threads_append(&dump->threads);
+		if (!kept)
+			return error_no_memory();
+		*kept = out;
+		kept->tid = thread->tid;
+	}
+	return NULL;
+}
+
+/* Names come last: the way to a thread's name goes through its thread pointer. */
+static void add_names(struct dump *dump)
+{
+	names_refresh(dump->subject, NULL);
+	size_t kept = 0;
+	vec_foreach(out, &dump->threads) {
+		vec_foreach(entry, &dump->subject->threads.list) {
+			const struct sampled *sampled = (*entry)->attached;
+			if ((*entry)->tid != out->tid)
+				continue;
+			memcpy(out->name, (*entry)->name, sizeof(out->name));
+			if (sampled)
+				memcpy(out->python_name, sampled->python_name,
+				       sizeof(out->python_name));
+			if (names_is_wanted(dump->options, *entry))
+				dump->threads.items[kept++] = *out;
+			break;
+		}
+	}
+	dump->threads.count = kept;
+}
+
+static struct error *dump_all(struct dump *dump, struct stopper *stopper)
+{
+	const struct options *options = dump->options;
+	struct error *err = subject_open(options->pid, stopper, &dump->subject);
+	if (err)
+		return err;
+	struct subject *subject = dump->subject;
+	if (!subject->runtime_count)
+		return error_create(subject->python_error->code, "process %d: %s",
+				    (int)options->pid, subject->python_error->message);
+	err = sampler_init(&dump->sampler, subject, options->nonblocking);
+	if (!err)
+		err = profile_create(&dump->profile);
+	if (err)
+		return err;
+	facts_of_run(dump->profile, subject, options);
+	err = look_at_all(dump);
+	if (err)
+		return err;
+	add_names(dump);
+
+	struct writer_options writing = options->writing;
+	writing.paths = names_path_rules(subject);
+	return (options->json ? dump_print_json : dump_print_text)(
+		dump->profile, &dump->threads, &writing, options->reverse, stdout);
+}
+
+int dump_run(const struct options *options)
+{
+	struct dump dump = { .options = options };
+	struct stopper stopper;
+	stopper_init(&stopper);
+	_cleanup_error_ struct error *err = dump_all(&dump, &stopper);
+	if (!err && fflush(stdout))
+		err = error_create(ERROR_OTHER, "cannot write to standard output");
+	if (err)
+		fprintf(stderr, "pysample: %s\n", err->message);
+	sampler_deinit(&dump.sampler);
+	if (dump.subject)
+		subject_close(dump.subject);
+	if (dump.profile)
+		profile_destroy(dump.profile);
+	collector_deinit(&dump.collector);
+	dump_threads_deinit(&dump.threads);
+	stopper_deinit(&stopper);
+	return !err ? 0 : err->code == ERROR_USAGE ? 2 : 1;
+}

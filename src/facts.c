@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: MIT */
+/* facts.c: what was profiled and how. */
+#include "facts.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+
+/* A command line longer than this is not kept. */
+#define CMDLINE_MAX ((size_t)1 << 20)
+
+static void set_argv(struct profile_argv *fact, const struct process *process)
+{
+	_cleanup_free_ char *text = NULL;
+	size_t size;
+	_cleanup_error_ struct error *err =
+		process_read_file(process, "cmdline", CMDLINE_MAX, &text, &size);
+	if (!err)
+		profile_fact_argv(fact, text, size);
+}
+
+static void set_own_argv(struct profile_argv *fact)
+{
+	struct process *self = NULL;
+	_cleanup_error_ struct error *err = process_open(getpid(), &self);
+	if (err)
+		return;
+	set_argv(fact, self);
+	process_close(self);
+}
+
+void facts_of_run(struct profile *profile, const struct subject *subject,
+		  const struct options *options)
+{
+	struct profile_facts *facts = &profile->facts;
+	profile_fact(&facts->tool_version, PACKAGE_VERSION);
+	set_own_argv(&facts->tool_argv);
+	char text[32];
+	time_t now = time(NULL);
+	struct tm tm;
+	if (gmtime_r(&now, &tm) && strftime(text, sizeof(text), "%Y-%m-%dT%H:%M:%SZ", &tm))
+		profile_fact(&facts->start_time, text);
+
+	facts->pid = subject->process->pid;
+	set_argv(&facts->argv, subject->process);
+	_cleanup_free_ char *path = NULL;
+	_cleanup_error_ struct error *err = process_read_link(subject->process, "exe", &path);
+	if (!err)
+		profile_fact(&facts->executable, path);
+	facts_of_python(profile, subject);
+}
+
+void facts_of_python(struct profile *profile, const struct subject *subject)
+{
+	struct profile_facts *facts = &profile->facts;
+	if (!subject->runtime_count)
+		return;
+	const struct subject_runtime *runtime = &subject->runtimes[0];
+	set_argv(&facts->argv, subject->process);
+	profile_fact(&facts->python_version, runtime->py.version_text);
+	profile_fact(&facts->runtime, runtime->py.module->path);
+	profile_fact(&facts->found_by, runtime->py.found_by);
+	profile_fact(&facts->layout, py_layout_origin_name(runtime->py.layout.origin));
+	if (runtime->has_source) {
+		profile_fact(&facts->thread_source, runtime->source.origin);
+		return;
+	}
+	_cleanup_free_ char *text = NULL;
+	if (asprintf(&text, "the interpreter's list of thread states (%s)",
+		     runtime->source_error ? runtime->source_error : "no thread-specific data") < 0)
+		text = NULL;
+	if (text)
+		profile_fact(&facts->thread_source, text);
+}

@@ -1,0 +1,642 @@
+/* SPDX-License-Identifier: MIT */
+/* modules.c: which mappings are one load of one file, and where that load put it. */
+#include "image/modules.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/hash.h"
+#include "base/vec.h"
+
+/* A load bias that some mappings of a file agree on. */
+struct bias_votes {
+	uint64_t bias;
+	size_t votes;
+	bool exec;
+};
+
+DEFINE_VEC(struct module_vec, module_vec, struct module *)
+DEFINE_VEC(struct bias_vec, bias_vec, struct bias_votes)
+DEFINE_VEC(struct pointer_vec, pointer_vec, const struct mapping *)
+
+struct modules {
+	const struct process *process;
+	struct memory *memory;
+	struct maps maps;
+	struct module **owner; /* by mapping: the module that it belongs to, or NULL */
+	struct module_vec list;
+	uint64_t generation;
+};
+
+static uint64_t page_mask(void)
+{
+	return (uint64_t)sysconf(_SC_PAGESIZE) - 1;
+}
+
+/* ---- one module ---- */
+
+static void destroy_module(struct module *module)
+{
+	if (module->image)
+		image_close(module->image);
+	error_destroy(module->error);
+	free(module->path);
+	free(module);
+}
+DEFINE_CLEANUP(module_cleanup, struct module, destroy_module)
+#define _cleanup_module_ _cleanup_(module_cleanup)
+
+/* Orders mappings by the file behind them. */
+static int compare_files(const struct mapping *a, const struct mapping *b)
+{
+	if (a->inode != b->inode)
+		return a->inode < b->inode ? -1 : 1;
+	if (a->dev_major != b->dev_major)
+		return a->dev_major < b->dev_major ? -1 : 1;
+	if (a->dev_minor != b->dev_minor)
+		return a->dev_minor < b->dev_minor ? -1 : 1;
+	return strcmp(a->path, b->path);
+}
+
+/* True if @segment, page-rounded as it is mapped, can be what is mapped from file offset @offset.
+ */
+static bool covers(const struct image_segment *segment, uint64_t offset)
+{
+	return segment->file_size && offset >= (segment->offset & ~page_mask()) &&
+	       offset < segment->offset + segment->file_size;
+}
+
+static uint64_t bias_by(const struct image_segment *segment, const struct mapping *mapping)
+{
+	return mapping->start - mapping->offset - segment->vaddr + segment->offset;
+}
+
+/* The permissions decide where two segments share a page of the file. */
+static bool fits(const struct image_segment *segment, const struct mapping *mapping)
+{
+	return covers(segment, mapping->offset) && segment->exec == mapping->exec;
+}
+
+static bool is_part_of_load(const struct mapping *mapping)
+{
+	/* Without permissions: the hole that ld.so leaves between segments. */
+	return mapping->inode && (mapping->read || mapping->write || mapping->exec);
+}
+
+static bool vote(struct bias_vec *biases, uint64_t bias, bool exec)
+{
+	vec_foreach (entry, biases) {
+		if (entry->bias != bias)
+			continue;
+		entry->votes++;
+		entry->exec |= exec;
+		return true;
+	}
+	struct bias_votes *entry = bias_vec_append(biases);
+	if (!entry)
+		return false;
+	*entry = (struct bias_votes){ .bias = bias, .votes = 1, .exec = exec };
+	return true;
+}
+
+/* The bias with most votes among those that @mapping can have; false if no segment fits it. */
+static bool choose_bias(const struct image *image, const struct mapping *mapping,
+			const struct bias_vec *biases, uint64_t *bias_ret)
+{
+	size_t count, best = 0;
+	const struct image_segment *segments = image_segments(image, &count);
+	for (size_t i = 0; i < count; i++) {
+		if (!fits(&segments[i], mapping))
+			continue;
+		uint64_t bias = bias_by(&segments[i], mapping);
+		vec_foreach (entry, biases) {
+			if (entry->bias != bias || entry->votes <= best)
+				continue;
+			best = entry->votes;
+			*bias_ret = bias;
+		}
+	}
+	return best > 0;
+}
+
+static bool vote_mapping(const struct image *image, const struct mapping *mapping,
+			 struct bias_vec *biases)
+{
+	size_t count;
+	const struct image_segment *segments = image_segments(image, &count);
+	for (size_t i = 0; i < count; i++) {
+		if (fits(&segments[i], mapping) &&
+		    !vote(biases, bias_by(&segments[i], mapping), mapping->exec))
+			return false;
+	}
+	return true;
+}
+
+/* ---- opening a file as an image ---- */
+
+static struct error *open_mapped_file(const struct modules *modules, const struct mapping *mapping,
+				      struct image **image_ret)
+{
+	_cleanup_close_ int fd = -1;
+	struct error *err = maps_open_file(modules->process, mapping, &fd);
+	if (err)
+		return err;
+	err = image_open(fd, mapping->path, image_ret);
+	if (!err)
+		fd = -1;
+	return err;
+}
+
+static bool has_same_build_id(const struct image *a, const struct image *b)
+{
+	size_t a_size, b_size;
+	const uint8_t *a_id = image_build_id(a, &a_size), *b_id = image_build_id(b, &b_size);
+	return a_id && b_id && a_size == b_size && !memcmp(a_id, b_id, a_size);
+}
+
+/*
+ * Some file systems (overlayfs) give stat another device than maps shows. The file at the path is
+ * the mapped one all the same if the build id in memory is its own.
+ */
+static bool open_by_build_id(const struct modules *modules, const struct mapping *mapping,
+			     const struct image *in_memory, struct image **image_ret)
+{
+	_cleanup_free_ char *path = NULL;
+	if (asprintf(&path, "root%s", mapping->path) < 0) {
+		path = NULL;
+		return false;
+	}
+	_cleanup_close_ int fd = process_open_file(modules->process, path, O_NONBLOCK);
+	if (fd < 0)
+		return false;
+	_cleanup_image_ struct image *image = NULL;
+	_cleanup_error_ struct error *err = image_open(fd, mapping->path, &image);
+	if (err)
+		return false;
+	fd = -1;
+	if (!has_same_build_id(image, in_memory))
+		return false;
+	*image_ret = no_cleanup(image);
+	return true;
+}
+
+/* @first is the mapping of the file's start. */
+static struct error *open_from_memory(const struct modules *modules, const struct mapping *first,
+				      struct image **image_ret, bool *from_memory_ret)
+{
+	_cleanup_image_ struct image *in_memory = NULL;
+	struct error *err =
+		image_open_memory(modules->memory, first->start, first->path, &in_memory);
+	if (err)
+		return err;
+	*from_memory_ret = !open_by_build_id(modules, first, in_memory, image_ret);
+	if (*from_memory_ret)
+		*image_ret = no_cleanup(in_memory);
+	return NULL;
+}
+
+/*
+ * The file of @mapping, or what of it is in memory behind @first (NULL if its start is not mapped).
+ * Keeps the first error, which says what happened to the file.
+ */
+static struct error *open_image(const struct modules *modules, const struct mapping *mapping,
+				const struct mapping *first, struct image **image_ret,
+				bool *from_memory_ret)
+{
+	*from_memory_ret = false;
+	struct error *err = open_mapped_file(modules, mapping, image_ret);
+	if (!err || !first)
+		return err;
+	_cleanup_error_ struct error *second =
+		open_from_memory(modules, first, image_ret, from_memory_ret);
+	if (second)
+		return err;
+	error_destroy(err);
+	return NULL;
+}
+
+/* ---- grouping ---- */
+
+/* The mappings of one file, in the order of addresses. */
+struct file {
+	const struct mapping **mappings;
+	size_t count;
+};
+
+static bool has_exec(const struct file *file)
+{
+	for (size_t i = 0; i < file->count; i++) {
+		if (file->mappings[i]->exec)
+			return true;
+	}
+	return false;
+}
+
+static struct error *create_module(struct modules *modules, const struct mapping *mapping,
+				   struct module **module_ret)
+{
+	_cleanup_module_ struct module *module = calloc(1, sizeof(*module));
+	if (!module)
+		return error_no_memory();
+	module->path = strdup(mapping->path);
+	struct module **slot = module->path ? module_vec_append(&modules->list) : NULL;
+	if (!slot)
+		return error_no_memory();
+	module->start = mapping->start;
+	module->end = mapping->end;
+	module->inode = mapping->inode;
+	module->dev_major = mapping->dev_major;
+	module->dev_minor = mapping->dev_minor;
+	module->deleted = mapping->deleted;
+	*slot = module;
+	*module_ret = no_cleanup(module);
+	return NULL;
+}
+
+static void add_mapping(struct modules *modules, struct module *module,
+			const struct mapping *mapping)
+{
+	modules->owner[mapping - modules->maps.items] = module;
+	if (mapping->start < module->start)
+		module->start = mapping->start;
+	if (mapping->end > module->end)
+		module->end = mapping->end;
+}
+
+/* All mappings of @file as one module. The bias is found when the image is opened. */
+static struct error *add_load(struct modules *modules, const struct file *file)
+{
+	if (!has_exec(file))
+		return NULL;
+	struct module *module = NULL;
+	struct error *err = create_module(modules, file->mappings[0], &module);
+	if (err)
+		return err;
+	for (size_t i = 0; i < file->count; i++)
+		add_mapping(modules, module, file->mappings[i]);
+	return NULL;
+}
+
+static const struct mapping *find_first(const struct file *file)
+{
+	for (size_t i = 0; i < file->count; i++) {
+		if (!file->mappings[i]->offset && file->mappings[i]->read)
+			return file->mappings[i];
+	}
+	return NULL;
+}
+
+static struct error *add_by_bias(struct modules *modules, const struct file *file,
+				 const struct image *image, const struct bias_vec *biases)
+{
+	vec_foreach (entry, biases) {
+		struct module *module = NULL;
+		for (size_t i = 0; i < file->count; i++) {
+			const struct mapping *mapping = file->mappings[i];
+			uint64_t bias;
+			if (!choose_bias(image, mapping, biases, &bias) || bias != entry->bias)
+				continue;
+			struct error *err = module || !entry->exec
+						    ? NULL
+						    : create_module(modules, mapping, &module);
+			if (err)
+				return err;
+			if (module)
+				add_mapping(modules, module, mapping);
+		}
+	}
+	return NULL;
+}
+
+/* The file is mapped more than once: only its program headers tell which mapping belongs to which
+ * load. */
+static struct error *add_ambiguous(struct modules *modules, const struct file *file, bool *done_ret)
+{
+	_cleanup_image_ struct image *image = NULL;
+	bool from_memory;
+	_cleanup_error_ struct error *err =
+		open_image(modules, file->mappings[0], find_first(file), &image, &from_memory);
+	if (err)
+		return NULL;
+	struct bias_vec biases = { 0 };
+	struct error *fatal = NULL;
+	for (size_t i = 0; i < file->count && !fatal; i++) {
+		if (!vote_mapping(image, file->mappings[i], &biases))
+			fatal = error_no_memory();
+	}
+	if (!fatal)
+		fatal = add_by_bias(modules, file, image, &biases);
+	bias_vec_deinit(&biases);
+	*done_ret = true;
+	return fatal;
+}
+
+/* One load of a file has its pieces at growing offsets. */
+static bool is_one_load(const struct file *file)
+{
+	for (size_t i = 1; i < file->count; i++) {
+		if (file->mappings[i]->offset <= file->mappings[i - 1]->offset)
+			return false;
+	}
+	return true;
+}
+
+static struct error *add_file(struct modules *modules, const struct file *file)
+{
+	if (!has_exec(file))
+		return NULL;
+	if (is_one_load(file))
+		return add_load(modules, file);
+	bool done = false;
+	struct error *err = add_ambiguous(modules, file, &done);
+	if (err || done)
+		return err;
+
+	/* Unreadable: a new load is assumed where the offset falls back. */
+	size_t first = 0;
+	for (size_t i = 1; i <= file->count && !err; i++) {
+		if (i < file->count && file->mappings[i]->offset > file->mappings[i - 1]->offset)
+			continue;
+		struct file load = { file->mappings + first, i - first };
+		err = add_load(modules, &load);
+		first = i;
+	}
+	return err;
+}
+
+static int compare_mappings(const void *a, const void *b)
+{
+	const struct mapping *x = *(const struct mapping *const *)a;
+	const struct mapping *y = *(const struct mapping *const *)b;
+	int order = compare_files(x, y);
+	return order ? order : (x->start > y->start) - (x->start < y->start);
+}
+
+static int compare_modules(const void *a, const void *b)
+{
+	const struct module *x = *(struct module *const *)a, *y = *(struct module *const *)b;
+	return (x->start > y->start) - (x->start < y->start);
+}
+
+static struct error *add_files(struct modules *modules, struct pointer_vec *mappings)
+{
+	vec_foreach (mapping, &modules->maps) {
+		if (!is_part_of_load(mapping))
+			continue;
+		const struct mapping **slot = pointer_vec_append(mappings);
+		if (!slot)
+			return error_no_memory();
+		*slot = mapping;
+	}
+	if (!mappings->count)
+		return NULL;
+	qsort(mappings->items, mappings->count, sizeof(*mappings->items), compare_mappings);
+	for (size_t first = 0, i = 1; i <= mappings->count; i++) {
+		if (i < mappings->count &&
+		    !compare_files(mappings->items[i], mappings->items[first]))
+			continue;
+		struct file file = { mappings->items + first, i - first };
+		struct error *err = add_file(modules, &file);
+		if (err)
+			return err;
+		first = i;
+	}
+	if (modules->list.count)
+		qsort(modules->list.items, modules->list.count, sizeof(*modules->list.items),
+		      compare_modules);
+	return NULL;
+}
+
+/* Fills owner and list from maps. */
+static struct error *group(struct modules *modules)
+{
+	modules->owner = calloc(modules->maps.count + 1, sizeof(*modules->owner));
+	if (!modules->owner)
+		return error_no_memory();
+	struct pointer_vec mappings = { 0 };
+	struct error *err = add_files(modules, &mappings);
+	pointer_vec_deinit(&mappings);
+	return err;
+}
+
+/* ---- the list ---- */
+
+static void deinit(struct modules *modules)
+{
+	vec_foreach (slot, &modules->list)
+		destroy_module(*slot);
+	module_vec_deinit(&modules->list);
+	free(modules->owner);
+	maps_deinit(&modules->maps);
+}
+
+struct error *modules_create(const struct process *process, struct memory *memory,
+			     struct modules **modules_ret)
+{
+	struct modules *modules = calloc(1, sizeof(*modules));
+	if (!modules)
+		return error_no_memory();
+	modules->process = process;
+	modules->memory = memory;
+	*modules_ret = modules;
+	return NULL;
+}
+
+void modules_destroy(struct modules *modules)
+{
+	deinit(modules);
+	free(modules);
+}
+
+static bool is_same_mapping(const struct mapping *a, const struct mapping *b)
+{
+	return a->start == b->start && a->end == b->end && a->offset == b->offset &&
+	       a->read == b->read && a->write == b->write && a->exec == b->exec &&
+	       a->deleted == b->deleted && !compare_files(a, b);
+}
+
+static bool is_same_maps(const struct maps *a, const struct maps *b)
+{
+	if (a->count != b->count)
+		return false;
+	for (size_t i = 0; i < a->count; i++) {
+		if (!is_same_mapping(&a->items[i], &b->items[i]))
+			return false;
+	}
+	return true;
+}
+
+static bool is_same_module(const struct module *a, const struct module *b)
+{
+	return a->start == b->start && a->end == b->end && a->inode == b->inode &&
+	       a->dev_major == b->dev_major && a->dev_minor == b->dev_minor &&
+	       !strcmp(a->path, b->path);
+}
+
+/* Exchanges the objects, so that pointers to the old one stay good; the new one goes with the old
+ * list. */
+static bool keep(struct module **now, struct module **old, struct hash *kept)
+{
+	if (!hash_set(kept, (uintptr_t)*now, *old))
+		return false;
+	(*old)->deleted |= (*now)->deleted;
+	struct module *object = *old;
+	*old = *now;
+	*now = object;
+	return true;
+}
+
+/* Both lists are sorted by start. True in *changed_ret if they are not the same modules. */
+static bool keep_all(struct modules *next, struct modules *old, struct hash *kept,
+		     bool *changed_ret)
+{
+	size_t count = 0, j = 0;
+	for (size_t i = 0; i < next->list.count; i++) {
+		struct module **now = &next->list.items[i];
+		while (j < old->list.count && old->list.items[j]->start < (*now)->start)
+			j++;
+		if (j == old->list.count || !is_same_module(*now, old->list.items[j]))
+			continue;
+		if (!keep(now, &old->list.items[j++], kept))
+			return false;
+		count++;
+	}
+	*changed_ret = count != next->list.count || count != old->list.count;
+	return true;
+}
+
+static void update_owners(struct modules *next, const struct hash *kept)
+{
+	for (size_t i = 0; i < next->maps.count; i++) {
+		struct module *module =
+			next->owner[i] ? hash_get(kept, (uintptr_t)next->owner[i]) : NULL;
+		if (module)
+			next->owner[i] = module;
+	}
+}
+
+struct error *modules_update(struct modules *modules)
+{
+	_cleanup_(deinit) struct modules next = {
+		.process = modules->process,
+		.memory = modules->memory,
+		.generation = modules->generation,
+	};
+	struct error *err = maps_read(modules->process, &next.maps);
+	if (err)
+		return err;
+	if (modules->owner && is_same_maps(&modules->maps, &next.maps))
+		return NULL;
+	err = group(&next);
+	if (err)
+		return err;
+
+	struct hash kept = { 0 };
+	bool changed = true;
+	if (!keep_all(&next, modules, &kept, &changed)) {
+		hash_deinit(&kept);
+		return error_no_memory();
+	}
+	update_owners(&next, &kept);
+	hash_deinit(&kept);
+	next.generation += changed;
+
+	struct modules old = *modules;
+	*modules = next;
+	next = old;
+	return NULL;
+}
+
+uint64_t modules_generation(const struct modules *modules)
+{
+	return modules->generation;
+}
+
+size_t modules_count(const struct modules *modules)
+{
+	return modules->list.count;
+}
+
+struct module *modules_get(struct modules *modules, size_t index)
+{
+	return modules->list.items[index];
+}
+
+const struct maps *modules_maps(const struct modules *modules)
+{
+	return &modules->maps;
+}
+
+struct module *modules_find(struct modules *modules, uint64_t address)
+{
+	const struct mapping *mapping = maps_find(&modules->maps, address);
+	return mapping ? modules->owner[mapping - modules->maps.items] : NULL;
+}
+
+/* ---- images ---- */
+
+static bool find_module_bias(const struct modules *modules, struct module *module,
+			     const struct image *image)
+{
+	struct bias_vec biases = { 0 };
+	bool ok = true;
+	for (size_t i = 0; i < modules->maps.count && ok; i++) {
+		if (modules->owner[i] == module)
+			ok = vote_mapping(image, &modules->maps.items[i], &biases);
+	}
+	size_t best = 0;
+	vec_foreach (entry, &biases) {
+		if (entry->votes <= best)
+			continue;
+		best = entry->votes;
+		module->bias = entry->bias;
+	}
+	bias_vec_deinit(&biases);
+	return best > 0;
+}
+
+/* A mapping of the module, and the readable one of the same file's start: its own, or that of
+ * another load. */
+static void find_mappings(const struct modules *modules, const struct module *module,
+			  const struct mapping **mapping_ret, const struct mapping **first_ret)
+{
+	*mapping_ret = *first_ret = NULL;
+	for (size_t i = 0; i < modules->maps.count; i++) {
+		const struct mapping *mapping = &modules->maps.items[i];
+		if (modules->owner[i] == module && !*mapping_ret)
+			*mapping_ret = mapping;
+	}
+	vec_foreach (mapping, &modules->maps) {
+		if (!*mapping_ret || mapping->offset || !mapping->read ||
+		    compare_files(mapping, *mapping_ret))
+			continue;
+		bool own = modules->owner[mapping - modules->maps.items] == module;
+		if (!*first_ret || own)
+			*first_ret = mapping;
+	}
+}
+
+struct image *module_image(struct modules *modules, struct module *module)
+{
+	if (module->image || module->error)
+		return module->image;
+	const struct mapping *mapping, *first;
+	find_mappings(modules, module, &mapping, &first);
+	_cleanup_image_ struct image *image = NULL;
+	module->error = open_image(modules, mapping, first, &image, &module->from_memory);
+	if (module->error)
+		return NULL;
+	if (!find_module_bias(modules, module, image)) {
+		module->error = error_create(ERROR_CORRUPT,
+					     "%s is mapped otherwise than its program headers say",
+					     module->path);
+		return NULL;
+	}
+	module->image = no_cleanup(image);
+	return module->image;
+}

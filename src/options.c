@@ -1,0 +1,475 @@
+/* SPDX-License-Identifier: MIT */
+/* options.c: command line → struct options; the text of --help. */
+#include "options.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <getopt.h>
+#include <limits.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+
+#define DURATION_MAX_NS (UINT64_C(366) * 24 * 3600 * NS_PER_S)
+
+enum {
+	OPTION_THREAD_NAME = 256,
+	OPTION_GIL,
+	OPTION_MODE,
+	OPTION_IDLE,
+	OPTION_NO_IDLE,
+	OPTION_NO_LINE,
+	OPTION_FULL_PATHS,
+	OPTION_NO_JITTER,
+	OPTION_NONBLOCKING,
+	OPTION_WEIGHTS,
+	OPTION_JSON,
+	OPTION_REVERSE,
+	OPTION_SAVE_CAPSULES,
+	OPTION_CAPSULE_EVERY,
+};
+
+#define IN_RECORD (1u << COMMAND_RECORD)
+#define IN_DUMP	  (1u << COMMAND_DUMP)
+#define IN_DOCTOR (1u << COMMAND_DOCTOR)
+#define IN_REPLAY (1u << COMMAND_REPLAY)
+#define IN_ALL	  (IN_RECORD | IN_DUMP | IN_DOCTOR | IN_REPLAY)
+
+/* One row an option: the parser, --help and the checks all come from here. */
+static const struct row {
+	struct option option;
+	unsigned commands;
+	const char *argument;
+	const char *help;
+} rows[] = {
+	{ { "pid", required_argument, NULL, 'p' },
+	  IN_RECORD | IN_DUMP | IN_DOCTOR, "PID", "the process to look at" },
+	{ { "duration", required_argument, NULL, 'd' },
+	  IN_RECORD, "TIME", "how long: 30s, 500ms, 2m, 1h (default: until it ends or Ctrl-C)" },
+	{ { "rate", required_argument, NULL, 'F' },
+	  IN_RECORD, "HZ", "samples a second of each thread (default: 100)" },
+	{ { "output", required_argument, NULL, 'o' },
+	  IN_RECORD, "FILE", "write there; the ending chooses the format (default: standard output)" },
+	{ { "format", required_argument, NULL, 'f' },
+	  IN_RECORD, "NAME", "collapsed, json or speedscope" },
+	{ { "threads", no_argument, NULL, 't' },
+	  IN_RECORD, NULL, "put an outermost frame for each thread" },
+	{ { "tid", required_argument, NULL, 'T' },
+	  IN_RECORD | IN_DUMP, "TID", "only this thread (may be given again)" },
+	{ { "thread-name", required_argument, NULL, OPTION_THREAD_NAME },
+	  IN_RECORD | IN_DUMP, "NAME", "only threads of this name, Python's or the kernel's" },
+	{ { "gil", no_argument, NULL, OPTION_GIL },
+	  IN_RECORD, NULL, "only samples of threads that hold the GIL" },
+	{ { "mode", required_argument, NULL, OPTION_MODE },
+	  IN_RECORD, "MODE", "what a sample weighs: wall, cpu, offcpu or gil (default: wall)" },
+	{ { "idle", no_argument, NULL, OPTION_IDLE },
+	  IN_RECORD, NULL, "sleeping threads too" },
+	{ { "no-idle", no_argument, NULL, OPTION_NO_IDLE },
+	  IN_RECORD, NULL, "only threads that run (default, but for --mode offcpu)" },
+	{ { "no-line", no_argument, NULL, OPTION_NO_LINE },
+	  IN_RECORD, NULL, "group by function instead of line" },
+	{ { "full-paths", no_argument, NULL, OPTION_FULL_PATHS },
+	  IN_RECORD | IN_DUMP, NULL, "files as the program names them" },
+	{ { "weights", required_argument, NULL, OPTION_WEIGHTS },
+	  IN_RECORD, "UNIT", "what collapsed stacks count: samples or ns" },
+	{ { "no-jitter", no_argument, NULL, OPTION_NO_JITTER },
+	  IN_RECORD, NULL, "sample at exact intervals" },
+	{ { "nonblocking", no_argument, NULL, OPTION_NONBLOCKING },
+	  IN_RECORD | IN_DUMP, NULL, "never stop a thread; what can not be trusted is left out" },
+	{ { "save-capsules", required_argument, NULL, OPTION_SAVE_CAPSULES },
+	  IN_RECORD, "DIR", "save stopped threads for 'pysample replay'" },
+	{ { "capsule-every", required_argument, NULL, OPTION_CAPSULE_EVERY },
+	  IN_RECORD, "N", "save only each Nth sample (default: 1)" },
+	{ { "json", no_argument, NULL, OPTION_JSON },
+	  IN_DUMP | IN_DOCTOR, NULL, "JSON instead of text" },
+	{ { "reverse", no_argument, NULL, OPTION_REVERSE },
+	  IN_DUMP, NULL, "innermost frame first" },
+	{ { "quiet", no_argument, NULL, 'q' },
+	  IN_RECORD, NULL, "no progress and no summary" },
+	{ { "help", no_argument, NULL, 'h' }, IN_ALL, NULL, "this text" },
+	{ { "version", no_argument, NULL, 'V' }, IN_ALL, NULL, "the version of pysample" },
+};
+
+#define ROW_COUNT (sizeof(rows) / sizeof(rows[0]))
+
+static const struct {
+	const char *name;
+	enum command command;
+} commands[] = {
+	{ "record", COMMAND_RECORD },
+	{ "dump", COMMAND_DUMP },
+	{ "doctor", COMMAND_DOCTOR },
+	{ "replay", COMMAND_REPLAY },
+};
+
+void options_print_help(void)
+{
+	fputs("Usage: pysample [record] -p PID [-d TIME] [-F HZ] [-o FILE] [OPTION]...\n"
+	      "       pysample [record] [OPTION]... -- PROGRAM [ARGUMENT]...\n"
+	      "       pysample dump -p PID [--json] [--reverse]\n"
+	      "       pysample doctor [-p PID] [--json]\n"
+	      "       pysample replay FILE...\n"
+	      "\n"
+	      "Samples the Python stacks of a running process, without a change to it.\n"
+	      "\n"
+	      "  record  collect stacks for a while and write a profile (default)\n"
+	      "  dump    print what every thread is doing now\n"
+	      "  doctor  say what can be sampled here, and what stands in the way\n"
+	      "  replay  print the stacks in saved capsules\n"
+	      "\n"
+	      "Options:\n",
+	      stdout);
+	for (size_t i = 0; i < ROW_COUNT; i++) {
+		const struct row *row = &rows[i];
+		char left[64], letter[8] = "    ";
+		if (isalpha(row->option.val) && row->option.val < 256)
+			snprintf(letter, sizeof(letter), "-%c, ", row->option.val);
+		snprintf(left, sizeof(left), "%s--%s%s%s", letter, row->option.name,
+			 row->argument ? " " : "", row->argument ? row->argument : "");
+		printf("  %-26s %s\n", left, row->help);
+	}
+	fputs("\n"
+	      "Exit status: 0 done (the target's end is no error), 1 failed, 2 wrong usage;\n"
+	      "with a launched PROGRAM its own.\n",
+	      stdout);
+}
+
+/* A decimal number with a fraction at most, and what follows it. */
+static bool parse_number(const char *text, double *value_ret, const char **rest_ret)
+{
+	if (!isdigit((unsigned char)text[0]) && text[0] != '.')
+		return false;
+	size_t length = strspn(text, "0123456789.");
+	char number[64];
+	if (length >= sizeof(number))
+		return false;
+	memcpy(number, text, length);
+	number[length] = '\0';
+	char *end;
+	*value_ret = strtod(number, &end);
+	*rest_ret = text + length;
+	return !*end && end != number && isfinite(*value_ret);
+}
+
+struct error *options_parse_duration(const char *text, uint64_t *ns_ret)
+{
+	static const struct {
+		const char *suffix;
+		double ns;
+	} units[] = {
+		{ "", 1e9 }, { "s", 1e9 }, { "ms", 1e6 }, { "us", 1e3 }, { "m", 60e9 },
+		{ "h", 3600e9 },
+	};
+	double value;
+	const char *rest;
+	if (parse_number(text, &value, &rest)) {
+		for (size_t i = 0; i < sizeof(units) / sizeof(units[0]); i++) {
+			if (strcmp(rest, units[i].suffix))
+				continue;
+			double ns = value * units[i].ns;
+			if (!(ns >= 1))
+				return error_create(ERROR_USAGE,
+						    "the duration %s is not more than zero", text);
+			if (ns > (double)DURATION_MAX_NS)
+				return error_create(ERROR_USAGE,
+						    "the duration %s is longer than a year", text);
+			*ns_ret = (uint64_t)ns;
+			return NULL;
+		}
+	}
+	return error_create(ERROR_USAGE, "%s is not a duration: give one like 30s, 500ms, 2m or 1h",
+			    text);
+}
+
+static struct error *parse_rate(const char *text, double *rate_ret)
+{
+	double rate;
+	const char *rest;
+	if (!parse_number(text, &rate, &rest) || (*rest && strcasecmp(rest, "hz")))
+		return error_create(ERROR_USAGE, "%s is not a rate: give samples a second", text);
+	if (rate < 0.01 || rate > RATE_MAX)
+		return error_create(ERROR_USAGE, "the rate %s is not between 0.01 and %d Hz", text,
+				    RATE_MAX);
+	*rate_ret = rate;
+	return NULL;
+}
+
+static struct error *parse_id(const char *what, const char *text, pid_t *id_ret)
+{
+	char *end;
+	errno = 0;
+	long value = isdigit((unsigned char)text[0]) ? strtol(text, &end, 10) : 0;
+	if (value <= 0 || value > INT_MAX || errno || *end)
+		return error_create(ERROR_USAGE, "%s is not a %s id", text, what);
+	*id_ret = (pid_t)value;
+	return NULL;
+}
+
+static struct error *parse_mode(const char *text, enum profile_mode *mode_ret)
+{
+	static const enum profile_mode modes[] = { PROFILE_WALL, PROFILE_CPU, PROFILE_OFFCPU,
+						   PROFILE_GIL_ONLY };
+	for (size_t i = 0; i < sizeof(modes) / sizeof(modes[0]); i++) {
+		if (strcmp(text, profile_mode_name(modes[i])))
+			continue;
+		*mode_ret = modes[i];
+		return NULL;
+	}
+	return error_create(ERROR_USAGE, "there is no mode %s: wall, cpu, offcpu and gil are known",
+			    text);
+}
+
+static struct error *parse_weights(const char *text, enum writer_weights *weights_ret)
+{
+	if (!strcmp(text, "samples"))
+		*weights_ret = WRITER_SAMPLES;
+	else if (!strcmp(text, "ns"))
+		*weights_ret = WRITER_NS;
+	else
+		return error_create(ERROR_USAGE, "there is no weight unit %s: samples and ns are known",
+				    text);
+	return NULL;
+}
+
+static struct error *parse_every(const char *text, unsigned *every_ret)
+{
+	char *end;
+	unsigned long value = isdigit((unsigned char)text[0]) ? strtoul(text, &end, 10) : 0;
+	if (!value || value > UINT_MAX || *end)
+		return error_create(ERROR_USAGE, "%s is not a count for --capsule-every", text);
+	*every_ret = (unsigned)value;
+	return NULL;
+}
+
+struct parsed {
+	int idle; /* -1: not said */
+	const char *format;
+};
+
+static struct error *apply(int value, const char *argument, struct options *options,
+			   struct parsed *parsed)
+{
+	switch (value) {
+	case 'p':
+		return parse_id("process", argument, &options->pid);
+	case 'd':
+		return options_parse_duration(argument, &options->duration_ns);
+	case 'F':
+		return parse_rate(argument, &options->rate_hz);
+	case 'o':
+		options->output = argument;
+		return NULL;
+	case 'f':
+		parsed->format = argument;
+		return NULL;
+	case 't':
+		options->writing.threads = true;
+		return NULL;
+	case 'T': {
+		pid_t *tid = tid_filter_append(&options->tids);
+		return tid ? parse_id("thread", argument, tid) : error_no_memory();
+	}
+	case OPTION_THREAD_NAME: {
+		const char **name = name_filter_append(&options->names);
+		if (!name)
+			return error_no_memory();
+		*name = argument;
+		return NULL;
+	}
+	case OPTION_GIL:
+		options->gil = true;
+		return NULL;
+	case OPTION_MODE:
+		return parse_mode(argument, &options->mode);
+	case OPTION_IDLE:
+	case OPTION_NO_IDLE:
+		parsed->idle = value == OPTION_IDLE;
+		return NULL;
+	case OPTION_NO_LINE:
+		options->writing.no_line = true;
+		return NULL;
+	case OPTION_FULL_PATHS:
+		options->writing.full_paths = true;
+		return NULL;
+	case OPTION_WEIGHTS:
+		return parse_weights(argument, &options->writing.weights);
+	case OPTION_NO_JITTER:
+		options->jitter = false;
+		return NULL;
+	case OPTION_NONBLOCKING:
+		options->nonblocking = true;
+		return NULL;
+	case OPTION_SAVE_CAPSULES:
+		options->capsules = argument;
+		return NULL;
+	case OPTION_CAPSULE_EVERY:
+		return parse_every(argument, &options->capsule_every);
+	case OPTION_JSON:
+		options->json = true;
+		return NULL;
+	case OPTION_REVERSE:
+		options->reverse = true;
+		return NULL;
+	case 'q':
+		options->quiet = true;
+		return NULL;
+	case 'h':
+		options->command = COMMAND_HELP;
+		return NULL;
+	case 'V':
+		options->command = COMMAND_VERSION;
+		return NULL;
+	default:
+		return error_create(ERROR_USAGE, "unknown option");
+	}
+}
+
+/* What getopt_long complained about, in our words. */
+static struct error *complaint(int value, int argc, char **argv)
+{
+	const char *word = optind > 0 && optind <= argc ? argv[optind - 1] : "?";
+	if (value == ':' && optopt < 256 && optopt && word[0] == '-' && word[1] != '-')
+		return error_create(ERROR_USAGE, "option -%c needs a value", optopt);
+	if (value == ':')
+		return error_create(ERROR_USAGE, "option %s needs a value", word);
+	if (optopt && optopt < 256 && isprint(optopt) && strncmp(word, "--", 2))
+		return error_create(ERROR_USAGE, "there is no option -%c", optopt);
+	return error_create(ERROR_USAGE, "there is no option %s, or it takes no value", word);
+}
+
+static const struct row *find_row(int value)
+{
+	for (size_t i = 0; i < ROW_COUNT; i++)
+		if (rows[i].option.val == value)
+			return &rows[i];
+	return NULL;
+}
+
+static struct error *parse_words(int argc, char **argv, struct options *options,
+				 struct parsed *parsed)
+{
+	struct option table[ROW_COUNT + 1] = { 0 };
+	char letters[4 * ROW_COUNT + 3] = "+:";
+	for (size_t i = 0; i < ROW_COUNT; i++) {
+		table[i] = rows[i].option;
+		if (rows[i].option.val < 256) {
+			size_t at = strlen(letters);
+			letters[at] = (char)rows[i].option.val;
+			if (rows[i].option.has_arg)
+				letters[at + 1] = ':';
+		}
+	}
+
+	enum command command = options->command;
+	int value;
+	opterr = 0;
+	optind = 1;
+	while ((value = getopt_long(argc, argv, letters, table, NULL)) != -1) {
+		const struct row *row = find_row(value);
+		if (!row)
+			return complaint(value, argc, argv);
+		if (!(row->commands & 1u << command))
+			return error_create(ERROR_USAGE, "--%s does not go with this command",
+					    row->option.name);
+		struct error *err = apply(value, optarg, options, parsed);
+		if (err)
+			return err;
+	}
+	return NULL;
+}
+
+static bool wants_text(const struct options *options)
+{
+	return options->command == COMMAND_HELP || options->command == COMMAND_VERSION;
+}
+
+static struct error *check_record(struct options *options, const struct parsed *parsed)
+{
+	if (!options->pid && !options->program)
+		return error_create(ERROR_USAGE, "say what to profile: -p PID, or -- PROGRAM");
+	if (options->pid && options->program)
+		return error_create(ERROR_USAGE, "-p PID and -- PROGRAM do not go together");
+	if (options->capsule_every && !options->capsules)
+		return error_create(ERROR_USAGE, "--capsule-every goes with --save-capsules");
+	if (!options->capsule_every)
+		options->capsule_every = 1;
+
+	if (options->mode == PROFILE_OFFCPU && parsed->idle == 0)
+		return error_create(ERROR_USAGE, "--no-idle leaves nothing for --mode offcpu");
+	options->idle = parsed->idle == -1 ? options->mode == PROFILE_OFFCPU : parsed->idle;
+	if (options->mode == PROFILE_GIL_ONLY)
+		options->gil = true;
+	return parsed->format ? writer_by_name(parsed->format, &options->format) :
+				writer_by_ending(options->output, &options->format);
+}
+
+static struct error *check(struct options *options, const struct parsed *parsed, int argc,
+			   char **argv, bool after_dashes)
+{
+	char **rest = argv + optind;
+	if (wants_text(options))
+		return NULL;
+	if (options->command == COMMAND_REPLAY) {
+		if (optind >= argc)
+			return error_create(ERROR_USAGE, "say which capsule files to replay");
+		options->files = rest;
+		return NULL;
+	}
+	if (options->command == COMMAND_RECORD) {
+		if (optind < argc && after_dashes)
+			options->program = rest;
+		else if (optind < argc)
+			return error_create(ERROR_USAGE,
+					    "unexpected word %s: a program to launch comes after --",
+					    rest[0]);
+		return check_record(options, parsed);
+	}
+	if (optind < argc)
+		return error_create(ERROR_USAGE, "unexpected word %s", rest[0]);
+	if (options->command == COMMAND_DUMP && !options->pid)
+		return error_create(ERROR_USAGE, "say which process to dump: -p PID");
+	return NULL;
+}
+
+static struct error *parse_all(int argc, char **argv, struct options *options)
+{
+	struct parsed parsed = { .idle = -1 };
+	for (size_t i = 0; argc > 1 && i < sizeof(commands) / sizeof(commands[0]); i++) {
+		if (strcmp(argv[1], commands[i].name))
+			continue;
+		options->command = commands[i].command;
+		argv++;
+		argc--;
+		break;
+	}
+	struct error *err = parse_words(argc, argv, options, &parsed);
+	if (err)
+		return err;
+	bool after_dashes = optind > 1 && !strcmp(argv[optind - 1], "--");
+	return check(options, &parsed, argc, argv, after_dashes);
+}
+
+struct error *options_parse(int argc, char **argv, struct options *options_ret)
+{
+	struct options options = {
+		.command = COMMAND_RECORD,
+		.rate_hz = RATE_DEFAULT,
+		.jitter = true,
+	};
+	struct error *err = parse_all(argc, argv, &options);
+	if (err) {
+		options_deinit(&options);
+		return err;
+	}
+	*options_ret = options;
+	return NULL;
+}
+
+void options_deinit(struct options *options)
+{
+	tid_filter_deinit(&options->tids);
+	name_filter_deinit(&options->names);
+}

@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: MIT */
+/* options.h: the command line as a struct. */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "aggregate/profile.h"
+#include "base/error.h"
+#include "base/vec.h"
+#include "write/writer.h"
+
+enum command {
+	COMMAND_RECORD,
+	COMMAND_DUMP,
+	COMMAND_DOCTOR,
+	COMMAND_REPLAY,
+	COMMAND_HELP,
+	COMMAND_VERSION,
+};
+
+DEFINE_VEC(struct tid_filter, tid_filter, pid_t)
+DEFINE_VEC(struct name_filter, name_filter, const char *)
+
+#define RATE_DEFAULT 100
+#define RATE_MAX     10000
+
+struct options {
+	enum command command;
+	pid_t pid;	     /* 0: none given */
+	char **program;	     /* what is launched, NULL-terminated; NULL: nothing */
+	char **files;	     /* replay: NULL-terminated */
+	uint64_t duration_ns; /* 0: until the target ends or a signal comes */
+	double rate_hz;
+	const char *output;  /* NULL: standard output */
+	const struct writer *format;
+	enum profile_mode mode;
+	bool idle;	     /* idle threads too */
+	bool gil;	     /* only threads that hold the GIL */
+	bool jitter;
+	bool nonblocking;
+	bool quiet;
+	bool json;	     /* dump, doctor */
+	bool reverse;	     /* dump: innermost frame first */
+	struct writer_options writing;
+	struct tid_filter tids;
+	struct name_filter names;
+	const char *capsules; /* folder for capsules, NULL: none */
+	unsigned capsule_every;
+};
+
+/* Parses @argv, which must outlive the struct. ERROR_USAGE says what is wrong with which word. */
+struct error *options_parse(int argc, char **argv, struct options *options_ret);
+void options_deinit(struct options *options);
+static inline void options_cleanup(struct options *options)
+{
+	options_deinit(options);
+}
+#define _cleanup_options_ _cleanup_(options_cleanup)
+
+/* "30s", "500ms", "2m", "1h", "30": plain numbers are seconds. More than zero, at most a year. */
+struct error *options_parse_duration(const char *text, uint64_t *ns_ret);
+/* The text of --help. */
+void options_print_help(void);

@@ -1,0 +1,465 @@
+/* SPDX-License-Identifier: MIT */
+/* sampler.c: one thread → its Python stack. */
+#include "sampler.h"
+
+#include <stdlib.h>
+
+#include "base/clock.h"
+#include "python/gil.h"
+#include "python/lines.h"
+#include "snapshot/capsule.h"
+
+/* What a grab works on. */
+struct grab {
+	struct sampler *sampler;
+	struct thread *thread;
+	struct sampled *sampled;
+	struct py_frames *frames;
+};
+
+static void forget_thread(void *data, struct thread *thread)
+{
+	struct sampled *sampled = thread->attached;
+	if (!sampled)
+		return;
+	plan_vec_deinit(&sampled->plan);
+	free(sampled);
+}
+
+struct sampled *sampler_of(struct thread *thread)
+{
+	if (!thread->attached)
+		thread->attached = calloc(1, sizeof(struct sampled));
+	return thread->attached;
+}
+
+struct error *sampler_init(struct sampler *sampler, struct subject *subject, bool nonblocking)
+{
+	*sampler = (struct sampler){ .subject = subject, .nonblocking = nonblocking };
+	snapshot_init(&sampler->snapshot);
+	subject->threads.detach = forget_thread;
+	sampler->capture = (struct capture){
+		.stopper = subject->stopper,
+		.live = &subject->live,
+		.arch = subject->arch,
+	};
+	return NULL;
+}
+
+void sampler_deinit(struct sampler *sampler)
+{
+	snapshot_deinit(&sampler->snapshot);
+	py_frames_vec_deinit(&sampler->frames);
+	py_frames_vec_deinit(&sampler->again);
+	sample_frames_deinit(&sampler->stack);
+}
+
+void sampler_round(struct sampler *sampler)
+{
+	sampler->lists_read = false;
+}
+
+static struct tsd_thread tsd_thread_of(const struct thread *thread, const struct sampled *sampled)
+{
+	return (struct tsd_thread){
+		.pointer = sampled->thread_pointer,
+		.tid = (uint32_t)thread->inner_tid,
+	};
+}
+
+/* The thread id that the kernel gave the owner of @tstate; 0 if it can not be told. */
+static uint32_t tid_of_tstate(struct subject *subject, const struct py_tstate *tstate)
+{
+	if (tstate->native_thread_id)
+		return (uint32_t)tstate->native_thread_id;
+	uint32_t tid;
+	if (!subject->has_tsd_layout || !tstate->thread_id ||
+	    !memory_read_u32(&subject->live.memory, tstate->thread_id + subject->tsd.tid, &tid))
+		return 0;
+	return tid;
+}
+
+/* The state of @thread in the interpreter's own lists; NULL if it has none there. */
+static const struct py_tstate *find_in_lists(struct sampler *sampler, const struct thread *thread,
+					     const struct sampled *sampled, size_t *runtime_ret)
+{
+	struct subject *subject = sampler->subject;
+	for (size_t i = 0; i < subject->runtime_count; i++) {
+		vec_foreach(tstate, &subject->runtimes[i].list.tstates) {
+			bool same = sampled->thread_pointer && subject->has_tsd_layout ?
+					    tstate->thread_id ==
+						    sampled->thread_pointer -
+							    subject->tsd.pthread_below :
+					    tid_of_tstate(subject, tstate) ==
+						    (uint32_t)thread->inner_tid;
+			if (same) {
+				*runtime_ret = i;
+				return tstate;
+			}
+		}
+	}
+	return NULL;
+}
+
+/* Before anything is held: what the lists say of a thread that was never held. */
+static void learn_thread_pointer(struct sampler *sampler, struct thread *thread,
+				 struct sampled *sampled)
+{
+	struct subject *subject = sampler->subject;
+	if (sampled->thread_pointer)
+		return;
+	if (!sampler->lists_read) {
+		subject_read_lists(subject);
+		sampler->lists_read = true;
+	}
+	size_t runtime;
+	const struct py_tstate *tstate = find_in_lists(sampler, thread, sampled, &runtime);
+	if (!tstate || !tstate->thread_id)
+		return;
+	sampled->runtime = runtime;
+	if (!subject->has_tsd_layout)
+		return;
+	sampled->thread_pointer = tstate->thread_id + subject->tsd.pthread_below;
+}
+
+/* The thread state of @grab's thread in runtime @number by TSD; 0 with REASON_NO_THREAD_STATE if it has none. */
+static enum reason read_by_source(struct grab *grab, size_t number, uint64_t *tstate_ret)
+{
+	struct subject_runtime *runtime = &grab->sampler->subject->runtimes[number];
+	struct sampled *sampled = grab->sampled;
+	struct memory *memory = &grab->sampler->snapshot.blocks.memory;
+	if (!runtime->has_source || !sampled->thread_pointer)
+		return REASON_NO_THREAD_STATE;
+
+	uint64_t slot = number == sampled->runtime ? sampled->slot : 0;
+	if (!slot) {
+		struct tsd_thread thread = tsd_thread_of(grab->thread, sampled);
+		enum reason reason =
+			tstate_source_address(&runtime->source, memory, &thread, &slot);
+		if (reason)
+			return reason;
+	}
+	uint64_t tstate;
+	if (!memory_read_u64(memory, slot, &tstate))
+		return REASON_MEMORY_FAULT;
+	if (!tstate)
+		return REASON_NO_THREAD_STATE;
+	sampled->runtime = number;
+	sampled->slot = slot;
+	*tstate_ret = tstate;
+	return REASON_OK;
+}
+
+static bool is_known_interp(const struct subject_runtime *runtime, uint64_t interp)
+{
+	vec_foreach(known, &runtime->list.interps)
+		if (*known == interp)
+			return true;
+	return false;
+}
+
+/*
+ * Thread → thread state. TSD first, in the runtime where the thread was last found; the lists where TSD is not to be had. A state
+ * that belongs to no interpreter of the runtime is refused: the lists were read at most a tick ago.
+ */
+static enum reason find_tstate(struct grab *grab, struct py_tstate *tstate_ret)
+{
+	struct sampler *sampler = grab->sampler;
+	struct subject *subject = sampler->subject;
+	struct memory *memory = &sampler->snapshot.blocks.memory;
+	enum reason reason = REASON_NO_THREAD_STATE;
+	uint64_t address = 0;
+	for (size_t i = 0; i < subject->runtime_count && !address; i++) {
+		size_t number = (grab->sampled->runtime + i) % subject->runtime_count;
+		enum reason found = read_by_source(grab, number, &address);
+		if (found != REASON_NO_THREAD_STATE)
+			reason = found;
+	}
+	if (!address && reason == REASON_NO_THREAD_STATE) {
+		size_t number;
+		const struct py_tstate *listed =
+			find_in_lists(sampler, grab->thread, grab->sampled, &number);
+		if (!listed || subject->runtimes[number].has_source)
+			return reason;
+		grab->sampled->runtime = number;
+		address = listed->address;
+	}
+	if (!address)
+		return reason;
+
+	struct subject_runtime *runtime = &subject->runtimes[grab->sampled->runtime];
+	reason = frames_read_tstate(memory, &runtime->py.layout, address, tstate_ret);
+	if (reason)
+		return reason;
+	if (!is_known_interp(runtime, tstate_ret->interp))
+		return REASON_BAD_THREAD_STATE;
+	return REASON_OK;
+}
+
+/* All that a replay will ask for is touched once through the blocks. */
+static enum reason grab_for_capsule(struct grab *grab, const struct subject_runtime *runtime)
+{
+	const struct py_runtime *py = &runtime->py;
+	struct memory *memory = &grab->sampler->snapshot.blocks.memory;
+	struct py_layout layout;
+	struct error *err = py_layout_select(py->version, py->machine, py->debug_build,
+					     py->ob_head_extra, memory, py->runtime_address,
+					     &layout);
+	error_destroy(err);
+	if (err)
+		return REASON_MEMORY_FAULT;
+	uint64_t last = 0;
+	vec_foreach(frame, grab->frames) {
+		if (frame->code == last)
+			continue;
+		last = frame->code;
+		_cleanup_code_ struct code *code = NULL;
+		enum reason reason =
+			code_read(memory, &py->layout, py->code_type, frame->code, &code);
+		if (reason)
+			return reason;
+	}
+	return REASON_OK;
+}
+
+/* Inside the stop: code objects that the cache does not know, or can not be trusted with, are read now. */
+static enum reason grab_codes(struct grab *grab, const struct subject_runtime *runtime)
+{
+	struct sampler *sampler = grab->sampler;
+	/* Not through the blocks: these bytes are needed once, and would be planned for again. */
+	struct memory *memory = &sampler->subject->live.memory;
+	uint64_t last = 0;
+	vec_foreach(frame, grab->frames) {
+		if (frame->code == last)
+			continue;
+		last = frame->code;
+		const struct code *code;
+		enum reason reason = REASON_OK;
+		if (code_cache_is_volatile(runtime->codes, frame->code))
+			reason = code_cache_get_checked(runtime->codes, memory, frame->code, &code);
+		else
+			reason = code_cache_get(runtime->codes, memory, frame->code, &code);
+		if (reason)
+			return reason;
+	}
+	return REASON_OK;
+}
+
+static enum reason grab_stack(void *data, struct snapshot *snapshot)
+{
+	struct grab *grab = data;
+	struct sampler *sampler = grab->sampler;
+	if (snapshot->registers.has_thread_pointer)
+		grab->sampled->thread_pointer = snapshot->registers.thread_pointer;
+	grab->frames->count = 0;
+
+	enum reason reason = find_tstate(grab, &sampler->tstate);
+	if (reason)
+		return reason;
+	const struct subject_runtime *runtime =
+		&sampler->subject->runtimes[grab->sampled->runtime];
+	struct memory *memory = &snapshot->blocks.memory;
+	reason = frames_walk(memory, &runtime->py.layout, &sampler->tstate, grab->frames);
+	if (reason && reason != REASON_DEPTH_LIMIT)
+		return reason;
+	sampler->gil = gil_is_held_by(memory, &runtime->py, &sampler->tstate);
+	enum reason codes = grab_codes(grab, runtime);
+	if (!codes && sampler->keep_codes)
+		codes = grab_for_capsule(grab, runtime);
+	return codes ? codes : reason;
+}
+
+static bool same_chain(const struct py_frames *a, const struct py_frames *b)
+{
+	if (a->count != b->count)
+		return false;
+	for (size_t i = 0; i < a->count; i++)
+		if (a->items[i].address != b->items[i].address ||
+		    a->items[i].code != b->items[i].code)
+			return false;
+	return true;
+}
+
+/* Two walks in a row that agree are believed; the second one has the newer lines. */
+static enum reason take_running(struct sampler *sampler, struct grab *grab)
+{
+	enum reason reason = capture_running(&sampler->capture, grab->thread,
+					     &grab->sampled->plan, grab_stack, grab,
+					     &sampler->snapshot);
+	if (reason && reason != REASON_DEPTH_LIMIT)
+		return reason;
+	blocks_learn(&sampler->snapshot.blocks, &grab->sampled->plan);
+	grab->frames = &sampler->again;
+	enum reason again = capture_running(&sampler->capture, grab->thread, &grab->sampled->plan,
+					    grab_stack, grab, &sampler->snapshot);
+	if (again != reason)
+		return again ? again : REASON_MOVED;
+	if (!same_chain(&sampler->frames, &sampler->again))
+		return REASON_MOVED;
+	struct py_frames frames = sampler->frames;
+	sampler->frames = sampler->again;
+	sampler->again = frames;
+	return reason;
+}
+
+static enum reason capture(struct sampler *sampler, struct grab *grab, const struct activity *now)
+{
+	if (now->state == ACTIVITY_BLOCKED || now->state == ACTIVITY_STOPPED)
+		return capture_asleep(&sampler->capture, grab->thread, now, &grab->sampled->plan,
+				      grab_stack, grab, &sampler->snapshot);
+	if (sampler->nonblocking)
+		return take_running(sampler, grab);
+	return capture_held(&sampler->capture, grab->thread, &grab->sampled->plan,
+			    !grab->sampled->thread_pointer, grab_stack, grab, &sampler->snapshot);
+}
+
+/* Ranges of all distinct code objects of a sample, read together after the thread was let go. */
+static enum reason validate_codes(struct sampler *sampler, const struct subject_runtime *runtime)
+{
+	struct memory_piece pieces[256];
+	uint8_t bytes[32768];
+	size_t i = 0, count = sampler->stack.count;
+	while (i < count) {
+		size_t used = 0, piece_count = 0, first = i;
+		for (; i < count; i++) {
+			const struct code *code = sampler->stack.items[i].code;
+			if (i > first && code == sampler->stack.items[i - 1].code)
+				continue;
+			if (code->ranges_bytes > sizeof(bytes) - used ||
+			    code->range_count > sizeof(pieces) / sizeof(pieces[0]) - piece_count)
+				break;
+			for (size_t k = 0; k < code->range_count; k++) {
+				pieces[piece_count++] = (struct memory_piece){
+					.address = code->ranges[k].address,
+					.size = code->ranges[k].size,
+					.buffer = bytes + used,
+				};
+				used += code->ranges[k].size;
+			}
+		}
+		if (i == first)
+			return REASON_LIMIT;
+		memory_live_readv(&sampler->subject->live, pieces, piece_count);
+		for (size_t k = 0; k < piece_count; k++)
+			if (!pieces[k].ok)
+				return REASON_CODE_CHANGED;
+
+		size_t offset = 0;
+		for (size_t k = first; k < i; k++) {
+			const struct code *code = sampler->stack.items[k].code;
+			if (k > first && code == sampler->stack.items[k - 1].code)
+				continue;
+			if (!code_cache_validate(runtime->codes, code, bytes + offset))
+				return REASON_CODE_CHANGED;
+			offset += code->ranges_bytes;
+		}
+	}
+	return REASON_OK;
+}
+
+/* Frames → functions and lines, with the thread on its way again. */
+static enum reason resolve(struct sampler *sampler, const struct subject_runtime *runtime)
+{
+	/* What was read inside this stop is right by itself; only what the cache answered is looked at again. */
+	struct memory *memory = &sampler->subject->live.memory;
+	sampler->stack.count = 0;
+	vec_foreach(frame, &sampler->frames) {
+		struct sample_frame *out = sample_frames_append(&sampler->stack);
+		if (!out)
+			return REASON_NO_MEMORY;
+		enum reason reason =
+			code_cache_get(runtime->codes, memory, frame->code, &out->code);
+		if (reason)
+			return reason;
+		reason = code_line(out->code, frame->lasti, &out->line);
+		if (reason)
+			return reason;
+		if (out->line == LINE_NONE)
+			out->line = out->code->firstlineno;
+		out->entry = frame->entry;
+	}
+	return validate_codes(sampler, runtime);
+}
+
+/*
+ * A thread known to run no Python is asked again without a stop: eight bytes tell. False: it still runs none.
+ */
+static bool may_be_python(struct sampler *sampler, struct thread *thread, struct sampled *sampled)
+{
+	struct subject *subject = sampler->subject;
+	if (!sampled->never_python || !sampled->thread_pointer)
+		return true;
+	bool asked = false;
+	for (size_t i = 0; i < subject->runtime_count; i++) {
+		const struct subject_runtime *runtime = &subject->runtimes[i];
+		if (!runtime->has_source)
+			continue;
+		struct tsd_thread where = tsd_thread_of(thread, sampled);
+		uint64_t tstate;
+		asked = true;
+		if (tstate_source_read(&runtime->source, &subject->live.memory, &where, &tstate) !=
+		    REASON_NO_THREAD_STATE)
+			return true;
+	}
+	return !asked;
+}
+
+enum reason sampler_take(struct sampler *sampler, struct thread *thread,
+			 const struct activity *now, struct sample *sample_ret)
+{
+	struct subject *subject = sampler->subject;
+	struct sampled *sampled = sampler_of(thread);
+	if (!sampled)
+		return REASON_NO_MEMORY;
+	if (!subject->runtime_count)
+		return REASON_NO_THREAD_STATE;
+	if (sampled->runtime >= subject->runtime_count)
+		sampled->runtime = 0;
+	if (!may_be_python(sampler, thread, sampled))
+		return REASON_NO_THREAD_STATE;
+
+	for (size_t i = 0; i < subject->runtime_count; i++)
+		code_cache_sweep(subject->runtimes[i].codes);
+	learn_thread_pointer(sampler, thread, sampled);
+	struct grab grab = {
+		.sampler = sampler,
+		.thread = thread,
+		.sampled = sampled,
+		.frames = &sampler->frames,
+	};
+	enum reason end = capture(sampler, &grab, now);
+	blocks_learn(&sampler->snapshot.blocks, &sampled->plan);
+	sampled->never_python = end == REASON_NO_THREAD_STATE;
+	if (end && end != REASON_DEPTH_LIMIT)
+		return end;
+
+	const struct subject_runtime *runtime = &subject->runtimes[sampled->runtime];
+	enum reason reason = resolve(sampler, runtime);
+	if (reason)
+		return reason;
+	*sample_ret = (struct sample){
+		.frames = sampler->stack.items,
+		.count = sampler->stack.count,
+		.end = end,
+		.gil = sampler->gil,
+		.tstate = sampler->tstate.address,
+		.runtime = runtime,
+	};
+	return REASON_OK;
+}
+
+struct error *sampler_save(const struct sampler *sampler, const struct thread *thread,
+			   const struct sample *sample, const char *path)
+{
+	const struct py_runtime *py = &sample->runtime->py;
+	struct capsule_python python = {
+		.version = py->version,
+		.debug_build = py->debug_build,
+		.ob_head_extra = py->ob_head_extra,
+		.runtime_address = py->runtime_address,
+		.code_type = py->code_type,
+		.current_address = py->current_address,
+		.tstate = sample->tstate,
+	};
+	return capsule_save(path, py->machine, thread->name, &python, &sampler->snapshot);
+}

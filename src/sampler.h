@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * sampler.h: one thread → its Python stack.
+ *
+ * Chooses how a thread is looked at (held while it runs, unstopped while it sleeps), finds its thread state, copies its frames, and
+ * turns them into functions and lines once the thread is on its way again.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/reason.h"
+#include "python/code.h"
+#include "python/frames.h"
+#include "snapshot/capture.h"
+#include "subject.h"
+
+struct sample_frame {
+	const struct code *code; /* valid until the next sampler_take */
+	uint32_t line;
+	bool entry; /* see py_frame */
+};
+
+DEFINE_VEC(struct sample_frames, sample_frames, struct sample_frame)
+
+/* What is kept for a thread from sample to sample. */
+struct sampled {
+	uint64_t thread_pointer; /* 0: not known yet */
+	uint64_t slot;		 /* address of the pointer to its thread state, 0: not known */
+	size_t runtime;		 /* in which of the subject's runtimes it was last found */
+	bool never_python;	 /* it had no thread state when last looked at */
+	struct plan plan;
+	struct activity last;	 /* when its stack was last taken asleep */
+	bool has_last;		 /* the user's stack of that moment is still its stack */
+	char python_name[128];	 /* "" as long as none is known */
+	uint64_t user_id;	 /* the user's, 0 at first */
+	uint64_t user_stack;
+	uint64_t user_time_ns;
+	uint64_t user_cpu_ns;
+	unsigned user_flags;
+	enum reason user_end;
+};
+
+struct sampler {
+	struct subject *subject;
+	struct capture capture;
+	struct snapshot snapshot;
+	struct py_frames frames;
+	struct py_frames again; /* the second walk of a thread that is not stopped */
+	struct sample_frames stack;
+	bool nonblocking;
+	bool keep_codes; /* copy code objects with the next sample, for a capsule */
+	bool lists_read; /* in this round: sampler_round */
+	struct py_tstate tstate;
+	bool gil;
+};
+
+struct sample {
+	const struct sample_frame *frames; /* innermost first */
+	size_t count;
+	enum reason end; /* REASON_OK, or why the stack is cut at its outer end */
+	bool gil;	 /* it holds the GIL */
+	uint64_t tstate;
+	const struct subject_runtime *runtime;
+};
+
+struct error *sampler_init(struct sampler *sampler, struct subject *subject, bool nonblocking);
+void sampler_deinit(struct sampler *sampler);
+
+/* To be called before each round over the threads. */
+void sampler_round(struct sampler *sampler);
+/* What is kept for @thread; NULL without memory. */
+struct sampled *sampler_of(struct thread *thread);
+
+/*
+ * Takes the stack of @thread, which is as @now says (counted, if it sleeps). REASON_NO_THREAD_STATE: it is no Python thread, which
+ * is no loss.
+ */
+enum reason sampler_take(struct sampler *sampler, struct thread *thread,
+			 const struct activity *now, struct sample *sample_ret);
+
+/* Saves what the last successful sampler_take, with keep_codes set, copied. */
+struct error *sampler_save(const struct sampler *sampler, const struct thread *thread,
+			   const struct sample *sample, const char *path);

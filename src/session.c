@@ -1,0 +1,481 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * session.c: THE sampling loop.
+ *
+ * target → sampler (capture, frames, functions and lines) → profile → writer → output. This file names every stage in order and
+ * nothing else does.
+ */
+#include "session.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "collect.h"
+#include "facts.h"
+#include "names.h"
+#include "progress.h"
+#include "sampler.h"
+#include "subject.h"
+#include "target/diagnosis.h"
+#include "target/launch.h"
+#include "ticker.h"
+#include "write/output.h"
+
+/* How long a process that was given by its id may take to become a Python. */
+#define STARTUP_NS (300 * NS_PER_MS)
+/* Between two looks for a Python in a process that has none yet. */
+#define FIND_NS_MIN (2 * NS_PER_MS)
+#define FIND_NS_MAX (200 * NS_PER_MS)
+
+struct session {
+	const struct options *options;
+	struct stopper stopper;
+	struct launch launch;
+	bool launched;
+	struct output *output;
+	struct subject *subject;
+	struct sampler sampler;
+	struct profile *profile;
+	struct ticker ticker;
+	struct progress progress;
+	uint64_t previous_tick_ns;
+	uint64_t find_ns, find_interval_ns;
+	struct collector collector;
+	bool wants_cpu;
+	uint64_t sample_number;
+	unsigned capsule_number;
+	bool capsules_failed;
+};
+
+static volatile sig_atomic_t stop_signal;
+
+static void on_signal(int number)
+{
+	stop_signal = number;
+}
+
+static void catch_signals(void)
+{
+	struct sigaction action = { .sa_handler = on_signal };
+	sigemptyset(&action.sa_mask);
+	sigaction(SIGINT, &action, NULL);
+	sigaction(SIGTERM, &action, NULL);
+	sigaction(SIGHUP, &action, NULL);
+	signal(SIGPIPE, SIG_IGN);
+}
+
+/* Two descriptors a thread: the usual soft limit of 1024 is soon reached. */
+static void raise_file_limit(void)
+{
+	struct rlimit limit;
+	if (getrlimit(RLIMIT_NOFILE, &limit) || limit.rlim_cur == limit.rlim_max)
+		return;
+	limit.rlim_cur = limit.rlim_max;
+	setrlimit(RLIMIT_NOFILE, &limit);
+}
+
+static void on_ended(void *data, pid_t tid, int status)
+{
+	struct session *session = data;
+	if (!session->launched || tid != session->launch.pid)
+		return;
+	session->launch.ended = true;
+	session->launch.status = status;
+}
+
+/* The profile's number of @thread, given when it is first needed. */
+static uint32_t thread_id(struct session *session, struct thread *thread, struct sampled *sampled)
+{
+	if (!sampled->user_id) {
+		thread_read_name(thread, session->subject->process);
+		uint32_t id = profile_thread(session->profile, thread->tid, thread->name);
+		if (id == PROFILE_NONE)
+			return PROFILE_NONE;
+		sampled->user_id = (uint64_t)id + 1;
+	}
+	return (uint32_t)(sampled->user_id - 1);
+}
+
+static void count_sample(struct session *session, struct thread *thread, struct sampled *sampled,
+			 uint64_t wall_ns, uint64_t cpu_ns)
+{
+	if (session->options->gil && !(sampled->user_flags & PROFILE_GIL))
+		return;
+	profile_count(session->profile, thread_id(session, thread, sampled),
+		      (uint32_t)sampled->user_stack, sampled->user_end, sampled->user_flags,
+		      wall_ns, cpu_ns);
+}
+
+static void note_stop(struct session *session, enum reason reason)
+{
+	struct stats *stats = &session->profile->stats;
+	const struct snapshot *snapshot = &session->sampler.snapshot;
+	if (reason == REASON_STOP_TIMEOUT)
+		stats_count(stats, STATS_UNSTOPPABLE, 1);
+	if (snapshot->kind == SNAPSHOT_HELD && snapshot->released_ns)
+		stats_stop(stats, snapshot->released_ns - snapshot->asked_ns);
+	if (snapshot->kind == SNAPSHOT_ASLEEP && !reason)
+		stats_count(stats, STATS_SLEEPERS_UNSTOPPED, 1);
+}
+
+/* One capsule a file: DIR/PID-TID-NUMBER.json. A folder that can not be written ends the saving, not the run. */
+static void save_capsule(struct session *session, const struct thread *thread,
+			 const struct sample *sample)
+{
+	_cleanup_free_ char *path = NULL;
+	if (asprintf(&path, "%s/%d-%d-%u.json", session->options->capsules,
+		     (int)session->subject->process->pid, (int)thread->tid,
+		     session->capsule_number++) < 0) {
+		path = NULL;
+		return;
+	}
+	_cleanup_error_ struct error *err = sampler_save(&session->sampler, thread, sample, path);
+	if (!err)
+		return;
+	stats_note(&session->profile->stats, "capsules were not saved any more: %s", err->message);
+	session->capsules_failed = true;
+}
+
+static bool wants_capsule(struct session *session)
+{
+	return session->options->capsules && !session->capsules_failed &&
+	       session->sample_number++ % session->options->capsule_every == 0;
+}
+
+/* Takes a thread's stack anew. Fills the sampled's user fields; true if there is one. */
+static bool take(struct session *session, struct thread *thread, struct sampled *sampled,
+		 const struct activity *now)
+{
+	struct sample sample;
+	session->sampler.snapshot.kind = SNAPSHOT_RUNNING;
+	session->sampler.snapshot.released_ns = 0;
+	session->sampler.keep_codes = wants_capsule(session);
+	enum reason reason = sampler_take(&session->sampler, thread, now, &sample);
+	note_stop(session, reason);
+	if (!reason && session->sampler.keep_codes)
+		save_capsule(session, thread, &sample);
+	if (reason == REASON_NO_THREAD_STATE || reason == REASON_THREAD_GONE)
+		return false;
+	if (!reason && !sample.count)
+		/* Between two Python calls, as when it starts or ends: there is no Python to show. */
+		return false;
+	uint32_t stack = PROFILE_NONE;
+	if (!reason)
+		reason = collect_stack(&session->collector, session->profile, &sample, &stack);
+	if (reason) {
+		/* What an exec tore is no loss of ours: it is noticed at the next tick. */
+		if (memory_live_same_image(&session->subject->live))
+			stats_loss(&session->profile->stats, reason);
+		return false;
+	}
+	sampled->user_stack = stack;
+	sampled->user_end = sample.end;
+	sampled->user_flags = (sample.gil ? PROFILE_GIL : 0) |
+			      (now->state == ACTIVITY_RUNNING ? 0 : PROFILE_IDLE);
+	return true;
+}
+
+/* Asleep since its last sample: that one is counted once more. */
+static bool still_asleep(const struct sampled *sampled, const struct activity *now)
+{
+	return sampled->has_last && activity_same_sleep(&sampled->last, now);
+}
+
+static void sample_thread(struct session *session, struct thread *thread, uint64_t now_ns)
+{
+	struct sampled *sampled = sampler_of(thread);
+	if (!sampled)
+		return;
+	if (!sampled->user_time_ns)
+		sampled->user_time_ns = session->previous_tick_ns;
+	uint64_t wall_ns = now_ns - sampled->user_time_ns;
+	sampled->user_time_ns = now_ns;
+
+	struct activity now = { 0 };
+	activity_look(&thread->files, &now);
+	if (now.state == ACTIVITY_ENDED)
+		return;
+	bool asleep = now.state != ACTIVITY_RUNNING;
+	if (asleep && !session->options->idle)
+		return;
+	if (asleep || session->wants_cpu)
+		activity_count(&thread->files, &now);
+	uint64_t cpu_ns = now.cpu_ns > sampled->user_cpu_ns && sampled->user_cpu_ns ?
+				  now.cpu_ns - sampled->user_cpu_ns :
+				  0;
+
+	bool has;
+	if (asleep && still_asleep(sampled, &now)) {
+		has = true;
+		stats_count(&session->profile->stats, STATS_SLEEPERS_REPEATED, 1);
+	} else {
+		has = take(session, thread, sampled, &now);
+	}
+	sampled->has_last = has && asleep;
+	sampled->last = now;
+	if (session->wants_cpu)
+		sampled->user_cpu_ns = now.cpu_ns;
+	if (has)
+		count_sample(session, thread, sampled, wall_ns, cpu_ns);
+}
+
+/* Python in a process that had none so far, looked for less and less often. */
+static void find_python(struct session *session, uint64_t now_ns)
+{
+	if (session->subject->runtime_count || now_ns < session->find_ns)
+		return;
+	if (subject_find_python(session->subject)) {
+		facts_of_python(session->profile, session->subject);
+		return;
+	}
+	session->find_interval_ns = session->find_interval_ns * 2 < FIND_NS_MAX ?
+					    session->find_interval_ns * 2 :
+					    FIND_NS_MAX;
+	session->find_ns = clock_now_ns() + session->find_interval_ns;
+}
+
+/* False: there is nothing left to sample. */
+static bool round_of_samples(struct session *session, uint64_t tick_ns)
+{
+	switch (subject_update(session->subject)) {
+	case SUBJECT_ENDED:
+		return false;
+	case SUBJECT_EXECUTED:
+		session->find_interval_ns = FIND_NS_MIN;
+		session->find_ns = 0;
+		if (session->subject->runtime_count)
+			facts_of_python(session->profile, session->subject);
+		break;
+	case SUBJECT_SAME:
+		break;
+	}
+	find_python(session, tick_ns);
+	stop_collect(&session->stopper);
+	names_refresh_if_due(session->subject, session->profile, clock_now_ns());
+
+	sampler_round(&session->sampler);
+	vec_foreach(thread, &session->subject->threads.list) {
+		if (stop_signal)
+			break;
+		if (names_is_wanted(session->options, *thread))
+			sample_thread(session, *thread, tick_ns);
+	}
+	return true;
+}
+
+/* Sleeps until @tick_ns; awake at once for a thread that stops late, or a signal to us. */
+static void sleep_until(struct session *session, uint64_t tick_ns)
+{
+	for (;;) {
+		uint64_t now_ns = clock_now_ns();
+		if (stop_signal || now_ns >= tick_ns)
+			return;
+		if (!session->stopper.pending.count) {
+			struct timespec at = { .tv_sec = (time_t)(tick_ns / NS_PER_S),
+					       .tv_nsec = (long)(tick_ns % NS_PER_S) };
+			clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &at, NULL);
+			continue;
+		}
+		stop_wait(tick_ns - now_ns);
+		stop_collect(&session->stopper);
+	}
+}
+
+static void run(struct session *session)
+{
+	const struct options *options = session->options;
+	struct stats *stats = &session->profile->stats;
+	uint64_t start_ns = clock_now_ns(), tick_ns, skipped;
+	ticker_init(&session->ticker, options->rate_hz, options->jitter, start_ns,
+		    options->duration_ns);
+	progress_init(&session->progress, options->quiet, start_ns);
+	stats->interval_ns = session->ticker.period_ns;
+	stats->late_ns = session->ticker.period_ns / 2;
+	session->previous_tick_ns = start_ns;
+	session->find_interval_ns = FIND_NS_MIN;
+
+	while (!stop_signal &&
+	       ticker_next(&session->ticker, clock_now_ns(), &tick_ns, &skipped)) {
+		stats->skipped += skipped;
+		sleep_until(session, tick_ns);
+		if (stop_signal)
+			break;
+		uint64_t now_ns = clock_now_ns();
+		stats_tick(stats, now_ns - tick_ns);
+		if (session->launched && launch_poll(&session->launch))
+			break;
+		if (!round_of_samples(session, now_ns))
+			break;
+		session->previous_tick_ns = now_ns;
+		progress_show(&session->progress, stats, now_ns);
+		if (session->ticker.slowed)
+			stats_note(stats, "the rate could not be kept and was lowered to %.4g Hz",
+				   1e9 / (double)session->ticker.period_ns);
+	}
+	stats->duration_ns = clock_now_ns() - start_ns;
+	progress_clear(&session->progress);
+}
+
+static struct error *find_python_at_start(struct session *session)
+{
+	uint64_t deadline_ns = clock_now_ns() + STARTUP_NS;
+	struct subject *subject = session->subject;
+	while (!subject->runtime_count && subject->python_error->code == ERROR_NOT_PYTHON &&
+	       clock_now_ns() < deadline_ns && !stop_signal) {
+		struct timespec pause = { .tv_nsec = 10 * (long)NS_PER_MS };
+		nanosleep(&pause, NULL);
+		if (subject_update(subject) == SUBJECT_ENDED)
+			return error_create(ERROR_GONE, "process %d ended before the first sample",
+					    (int)session->options->pid);
+		subject_find_python(subject);
+	}
+	if (subject->runtime_count)
+		return NULL;
+	return error_create(subject->python_error->code, "process %d: %s",
+			    (int)session->options->pid, subject->python_error->message);
+}
+
+/* Whether a thread can be held at all is found out before the run, not by a profile without samples. */
+static struct error *try_attach(struct session *session)
+{
+	struct subject *subject = session->subject;
+	if (session->options->nonblocking)
+		return NULL;
+	pid_t tid = subject->process->tid;
+	struct stop stop = stop_thread(&session->stopper, tid, CAPTURE_TIMEOUT_NS);
+	stop_release(&stop);
+	if (stop.kind != STOP_REFUSED || stop.errnum == ESRCH)
+		return NULL;
+	return diagnosis_explain_attach(subject->process, tid, stop.errnum);
+}
+
+static struct error *open_subject(struct session *session, const sigset_t *mask)
+{
+	const struct options *options = session->options;
+	pid_t pid = options->pid;
+	if (options->program) {
+		struct error *err = launch_start(options->program, mask, &session->launch);
+		if (err)
+			return err;
+		session->launched = true;
+		pid = session->launch.pid;
+	}
+	struct error *err = subject_open(pid, &session->stopper, &session->subject);
+	if (err)
+		return err;
+	err = sampler_init(&session->sampler, session->subject, options->nonblocking);
+	if (err || session->launched)
+		return err;
+	err = try_attach(session);
+	return err ? err : find_python_at_start(session);
+}
+
+static struct error *write_profile(struct session *session)
+{
+	struct writer_options writing = session->options->writing;
+	writing.paths = names_path_rules(session->subject);
+	struct error *err = session->options->format->write(
+		session->profile, &writing, output_stream(session->output));
+	struct output *output = no_cleanup(session->output);
+	if (err) {
+		output_abort(output);
+		return err;
+	}
+	return output_commit(output);
+}
+
+/* What pysample counted of itself, for the summary. */
+static void count_reads(struct session *session)
+{
+	static const enum stats_counter counters[] = {
+		[MEMORY_VM_READV] = STATS_READS_VM,
+		[MEMORY_PROC_MEM] = STATS_READS_MEM,
+		[MEMORY_PEEK] = STATS_READS_PEEK,
+	};
+	const struct memory_live *live = &session->subject->live;
+	stats_count(&session->profile->stats, counters[live->method], live->calls);
+	if (live->method != MEMORY_VM_READV)
+		stats_note(&session->profile->stats,
+			   "process_vm_readv is not to be had here: memory was read by %s",
+			   memory_method_name(live->method));
+}
+
+static struct error *record(struct session *session, const sigset_t *mask)
+{
+	const struct options *options = session->options;
+	struct error *err = output_open(options->output, &session->output);
+	if (!err)
+		err = profile_create(&session->profile);
+	if (!err)
+		err = open_subject(session, mask);
+	if (err)
+		return err;
+	session->profile->facts.mode = options->mode;
+	session->wants_cpu = options->mode == PROFILE_CPU || options->mode == PROFILE_OFFCPU ||
+			     strcmp(options->format->name, "collapsed");
+	facts_of_run(session->profile, session->subject, options);
+	if (session->launched && (err = launch_go(&session->launch)))
+		return error_prefix(err, "%s", options->program[0]);
+
+	run(session);
+	count_reads(session);
+	names_refresh(session->subject, session->profile);
+	err = write_profile(session);
+	if (!options->quiet)
+		stats_print_summary(&session->profile->stats, stderr);
+	return err;
+}
+
+static void session_deinit(struct session *session)
+{
+	sampler_deinit(&session->sampler);
+	if (session->subject)
+		subject_close(session->subject);
+	if (session->profile)
+		profile_destroy(session->profile);
+	if (session->output)
+		output_abort(session->output);
+	collector_deinit(&session->collector);
+	stopper_deinit(&session->stopper);
+}
+
+/* The launched program outlives the recording: it is waited for, and gets the signal that ended us. */
+static int finish_launched(struct session *session)
+{
+	if (stop_signal == SIGTERM || stop_signal == SIGHUP)
+		kill(session->launch.pid, stop_signal);
+	launch_wait(&session->launch);
+	return launch_exit_status(&session->launch);
+}
+
+int session_record(const struct options *options)
+{
+	struct session session = { .options = options, .launch = { .go_fd = -1, .failed_fd = -1 } };
+	sigset_t mask;
+	sigprocmask(SIG_BLOCK, NULL, &mask);
+	stopper_init(&session.stopper);
+	session.stopper.ended = on_ended;
+	session.stopper.ended_data = &session;
+	catch_signals();
+	raise_file_limit();
+
+	_cleanup_error_ struct error *err = record(&session, &mask);
+	if (err) {
+		progress_clear(&session.progress);
+		fprintf(stderr, "pysample: %s\n", err->message);
+	}
+	session_deinit(&session);
+	launch_deinit(&session.launch);
+	int status = err ? (err->code == ERROR_USAGE ? 2 : 1) : 0;
+	if (!session.launched)
+		return status;
+	int program = finish_launched(&session);
+	return status ? status : program;
+}

@@ -1,0 +1,227 @@
+/* SPDX-License-Identifier: MIT */
+/* blocks.c: memory as it was at one moment. */
+#include "snapshot/blocks.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* More than any thread of a real program needs for its Python frames; a hostile one gets no further. */
+#define BLOCKS_MAX	  16384
+#define BLOCKS_BYTES_MAX  ((size_t)16 << 20)
+
+/* One vector of process_vm_readv. */
+#define PLAN_RANGES_MAX 1000
+#define PLAN_BYTES_MAX	((size_t)512 << 10)
+/* A range comes back as a rule within a few samples, when the program is where it was; frames of another path wait that long. */
+#define PLAN_UNUSED_MAX 16
+
+/* How many blocks that begin at or before an address are looked at: overlaps are rare and shallow. */
+#define OVERLAP_DEPTH 4
+
+static size_t first_after(const struct blocks *blocks, uint64_t address)
+{
+	size_t low = 0, high = blocks->list.count;
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+		if (blocks->list.items[middle].address <= address)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+static bool block_covers(const struct block *block, uint64_t address, size_t size)
+{
+	return address >= block->address && address - block->address <= block->size &&
+	       size <= block->size - (address - block->address);
+}
+
+static struct block *find(const struct blocks *blocks, uint64_t address, size_t size)
+{
+	size_t end = first_after(blocks, address);
+	/* Inert blocks must find whatever is there; live ones may rather fetch once more. */
+	size_t depth = blocks->source ? OVERLAP_DEPTH : end;
+	for (size_t i = 0; i < depth && i < end; i++) {
+		struct block *block = &blocks->list.items[end - 1 - i];
+		if (block_covers(block, address, size))
+			return block;
+	}
+	return NULL;
+}
+
+/* Room for @size more bytes; their offset. */
+static bool reserve_bytes(struct blocks *blocks, size_t size, size_t *offset_ret)
+{
+	if (size > BLOCKS_BYTES_MAX - blocks->size || blocks->list.count >= BLOCKS_MAX ||
+	    !vec_reserve_((void **)&blocks->bytes, &blocks->capacity, blocks->size + size, 1)) {
+		blocks->full = true;
+		return false;
+	}
+	*offset_ret = blocks->size;
+	blocks->size += size;
+	return true;
+}
+
+static struct block *insert(struct blocks *blocks, uint64_t address, size_t size, size_t offset)
+{
+	if (!block_vec_append(&blocks->list)) {
+		blocks->full = true;
+		return NULL;
+	}
+	blocks->list.count--;
+	size_t at = first_after(blocks, address);
+	struct block *block = &blocks->list.items[at];
+	memmove(block + 1, block, (blocks->list.count - at) * sizeof(*block));
+	blocks->list.count++;
+	*block = (struct block){ .address = address, .size = size, .offset = offset };
+	return block;
+}
+
+static struct block *fetch(struct blocks *blocks, uint64_t address, size_t size)
+{
+	size_t offset;
+	if (!reserve_bytes(blocks, size, &offset))
+		return NULL;
+	if (!memory_read(&blocks->source->memory, address, blocks->bytes + offset, size)) {
+		blocks->size = offset;
+		return NULL;
+	}
+	return insert(blocks, address, size, offset);
+}
+
+static bool blocks_read(struct memory *memory, uint64_t address, void *buffer, size_t size)
+{
+	struct blocks *blocks = (struct blocks *)memory;
+	struct block *block = find(blocks, address, size);
+	if (!block && blocks->source)
+		block = fetch(blocks, address, size);
+	if (!block)
+		return false;
+	block->used = true;
+	memcpy(buffer, blocks->bytes + block->offset + (address - block->address), size);
+	return true;
+}
+
+static void blocks_prefetch(struct memory *memory, uint64_t address, size_t size)
+{
+	struct blocks *blocks = (struct blocks *)memory;
+	if (blocks->source && !find(blocks, address, size))
+		fetch(blocks, address, size);
+}
+
+void blocks_init(struct blocks *blocks)
+{
+	*blocks = (struct blocks){
+		.memory = { .read = blocks_read, .prefetch = blocks_prefetch },
+	};
+}
+
+void blocks_deinit(struct blocks *blocks)
+{
+	block_vec_deinit(&blocks->list);
+	free(blocks->bytes);
+	free(blocks->pieces);
+	blocks_init(blocks);
+}
+
+/* The pieces of @plan, with their room set aside; how many. Plan ranges are sorted, so the blocks are too. */
+static size_t lay_out(struct blocks *blocks, const struct plan *plan)
+{
+	size_t total = 0, count = 0;
+	for (; count < plan->count && count < PLAN_RANGES_MAX; count++) {
+		if (plan->items[count].size > PLAN_BYTES_MAX - total)
+			break;
+		total += plan->items[count].size;
+	}
+	if (!vec_reserve_((void **)&blocks->bytes, &blocks->capacity, total, 1) ||
+	    !vec_reserve_((void **)&blocks->pieces, &blocks->pieces_capacity, count,
+			  sizeof(*blocks->pieces)))
+		return 0;
+	for (size_t i = 0; i < count; i++) {
+		blocks->pieces[i] = (struct memory_piece){
+			.address = plan->items[i].address,
+			.size = plan->items[i].size,
+			.buffer = blocks->bytes + blocks->size,
+		};
+		blocks->size += plan->items[i].size;
+	}
+	return count;
+}
+
+void blocks_begin(struct blocks *blocks, struct memory_live *source, const struct plan *plan)
+{
+	blocks->list.count = 0;
+	blocks->size = 0;
+	blocks->full = false;
+	blocks->source = source;
+
+	size_t count = lay_out(blocks, plan);
+	if (!count || !block_vec_reserve(&blocks->list, count))
+		return;
+	memory_live_readv(source, blocks->pieces, count);
+	for (size_t i = 0; i < count; i++) {
+		const struct memory_piece *piece = &blocks->pieces[i];
+		if (!piece->ok)
+			continue;
+		*block_vec_append(&blocks->list) = (struct block){
+			.address = piece->address,
+			.size = piece->size,
+			.offset = (size_t)((uint8_t *)piece->buffer - blocks->bytes),
+		};
+	}
+}
+
+void blocks_end(struct blocks *blocks)
+{
+	blocks->source = NULL;
+}
+
+bool blocks_add(struct blocks *blocks, uint64_t address, const void *data, size_t size)
+{
+	size_t offset;
+	if (!reserve_bytes(blocks, size, &offset))
+		return false;
+	memcpy(blocks->bytes + offset, data, size);
+	return insert(blocks, address, size, offset);
+}
+
+static unsigned unused_so_far(const struct plan *plan, const struct block *block, size_t *hint)
+{
+	for (; *hint < plan->count; (*hint)++) {
+		const struct plan_range *range = &plan->items[*hint];
+		if (range->address > block->address)
+			break;
+		if (range->address == block->address && range->size == block->size)
+			return range->unused;
+	}
+	return 0;
+}
+
+void blocks_learn(const struct blocks *blocks, struct plan *plan)
+{
+	/* Blocks and plan are both sorted; the new plan is made in one pass over them. */
+	struct plan learnt = { 0 };
+	size_t hint = 0, total = 0;
+	vec_foreach(block, &blocks->list) {
+		unsigned unused = block->used ? 0 : unused_so_far(plan, block, &hint) + 1;
+		if (unused > PLAN_UNUSED_MAX || learnt.count >= PLAN_RANGES_MAX ||
+		    block->size > PLAN_BYTES_MAX - total)
+			continue;
+		/* What another range covers need not be fetched twice. */
+		const struct plan_range *last =
+			learnt.count ? &learnt.items[learnt.count - 1] : NULL;
+		if (last && last->unused <= unused && block->address >= last->address &&
+		    block->address + block->size <= last->address + last->size)
+			continue;
+		struct plan_range *range = plan_vec_append(&learnt);
+		if (!range) {
+			plan_vec_deinit(&learnt);
+			return;
+		}
+		*range = (struct plan_range){ block->address, block->size, unused };
+		total += block->size;
+	}
+	plan_vec_deinit(plan);
+	*plan = learnt;
+}

@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: MIT */
+/* capture.c: a living thread → a snapshot. */
+#include "snapshot/capture.h"
+
+#include <errno.h>
+
+#include "base/clock.h"
+#include "target/ptrace.h"
+
+static void begin(struct snapshot *snapshot, const struct thread *thread, enum snapshot_kind kind)
+{
+	snapshot->tid = thread->tid;
+	snapshot->kind = kind;
+	snapshot->registers = (struct arch_registers){ 0 };
+	snapshot->asked_ns = snapshot->held_ns = snapshot->released_ns = 0;
+}
+
+static bool read_registers(const struct arch *arch, pid_t tid, struct arch_registers *registers)
+{
+	uint8_t general[ARCH_REGSET_MAX], thread[ARCH_REGSET_MAX];
+	size_t size = sizeof(general);
+	if (ptrace_get_regset(tid, arch->general.note, general, &size) || size < arch->general.size)
+		return false;
+	size = sizeof(thread);
+	if (arch->thread_pointer.note &&
+	    (ptrace_get_regset(tid, arch->thread_pointer.note, thread, &size) ||
+	     size < arch->thread_pointer.size))
+		return false;
+	arch->parse_registers(general, thread, registers);
+	return true;
+}
+
+static enum reason refused(struct capture *capture, const struct stop *stop)
+{
+	capture->errnum = stop->errnum;
+	return stop->errnum == ESRCH ? REASON_THREAD_GONE : REASON_SEIZE_FAILED;
+}
+
+static enum reason copy_held(struct capture *capture, const struct stop *stop,
+			     const struct plan *plan, bool registers, capture_grab grab,
+			     void *data, struct snapshot *snapshot)
+{
+	capture->live->held_tid = stop->tid;
+	blocks_begin(&snapshot->blocks, capture->live, plan);
+	if (registers && !read_registers(capture->arch, stop->tid, &snapshot->registers))
+		return REASON_REGISTERS;
+	return grab(data, snapshot);
+}
+
+enum reason capture_held(struct capture *capture, const struct thread *thread,
+			 const struct plan *plan, bool registers, capture_grab grab, void *data,
+			 struct snapshot *snapshot)
+{
+	begin(snapshot, thread, SNAPSHOT_HELD);
+	snapshot->asked_ns = clock_now_ns();
+	struct stop stop = stop_thread(capture->stopper, thread->tid, CAPTURE_TIMEOUT_NS);
+	switch (stop.kind) {
+	case STOP_ENDED:
+		return REASON_THREAD_GONE;
+	case STOP_TIMEOUT:
+		return REASON_STOP_TIMEOUT;
+	case STOP_REFUSED:
+		return refused(capture, &stop);
+	default:
+		break;
+	}
+	snapshot->held_ns = clock_now_ns();
+	enum reason reason = copy_held(capture, &stop, plan, registers, grab, data, snapshot);
+	stop_release(&stop);
+	snapshot->released_ns = clock_now_ns();
+
+	capture->live->held_tid = 0;
+	blocks_end(&snapshot->blocks);
+	return reason;
+}
+
+enum reason capture_asleep(struct capture *capture, struct thread *thread,
+			   const struct activity *before, const struct plan *plan,
+			   capture_grab grab, void *data, struct snapshot *snapshot)
+{
+	begin(snapshot, thread, SNAPSHOT_ASLEEP);
+	if (before->sp)
+		arch_register_set(&snapshot->registers, capture->arch->sp, before->sp);
+	if (before->pc)
+		arch_register_set(&snapshot->registers, capture->arch->pc, before->pc);
+	blocks_begin(&snapshot->blocks, capture->live, plan);
+	enum reason reason = grab(data, snapshot);
+	blocks_end(&snapshot->blocks);
+
+	struct activity after;
+	activity_look(&thread->files, &after);
+	activity_count(&thread->files, &after);
+	return activity_same_sleep(before, &after) ? reason : REASON_MOVED;
+}
+
+enum reason capture_running(struct capture *capture, const struct thread *thread,
+			    const struct plan *plan, capture_grab grab, void *data,
+			    struct snapshot *snapshot)
+{
+	begin(snapshot, thread, SNAPSHOT_RUNNING);
+	blocks_begin(&snapshot->blocks, capture->live, plan);
+	enum reason reason = grab(data, snapshot);
+	blocks_end(&snapshot->blocks);
+	return reason;
+}

@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * capture.h: a living thread → a snapshot.
+ *
+ * The only work done while a thread is held is copying: its registers if they are asked for, the blocks of the plan in one read,
+ * and what the caller's grab touches. The caller's grab knows what is worth copying; this file does not know Python.
+ */
+#pragma once
+
+#include "arch/arch.h"
+#include "base/clock.h"
+#include "base/reason.h"
+#include "snapshot/snapshot.h"
+#include "target/memory_live.h"
+#include "target/stop.h"
+#include "target/threads.h"
+
+/* A thread that has not stopped by then is left alone and reported. */
+#define CAPTURE_TIMEOUT_NS (100 * NS_PER_MS)
+
+struct capture {
+	struct stopper *stopper;
+	struct memory_live *live;
+	const struct arch *arch;
+	int errnum; /* of the last attach that was refused */
+};
+
+/* Copies what it needs through @snapshot->blocks.memory. Its answer becomes the capture's. */
+typedef enum reason (*capture_grab)(void *data, struct snapshot *snapshot);
+
+/*
+ * Stops @thread, copies, lets it go. Every path out releases it. REASON_STOP_TIMEOUT, REASON_SEIZE_FAILED, REASON_THREAD_GONE and
+ * REASON_REGISTERS are its own; others come from @grab.
+ */
+enum reason capture_held(struct capture *capture, const struct thread *thread,
+			 const struct plan *plan, bool registers, capture_grab grab, void *data,
+			 struct snapshot *snapshot);
+
+/*
+ * Copies from a thread that sleeps as @before says, without stopping it. REASON_MOVED if it did not sleep on until the end: then
+ * nothing in the snapshot can be used.
+ */
+enum reason capture_asleep(struct capture *capture, struct thread *thread,
+			   const struct activity *before, const struct plan *plan,
+			   capture_grab grab, void *data, struct snapshot *snapshot);
+
+/* Copies from a thread without stopping it, whatever it does. */
+enum reason capture_running(struct capture *capture, const struct thread *thread,
+			    const struct plan *plan, capture_grab grab, void *data,
+			    struct snapshot *snapshot);

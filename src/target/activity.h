@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * activity.h: what the kernel says a thread is doing, without stopping it.
+ *
+ * /proc/PID/task/TID/syscall says "running", or the system call that the thread is blocked in with its stack pointer and pc;
+ * schedstat says how long it ran. Blocked, and both as before: it has not moved meanwhile. Without these files (a kernel built
+ * without them, or a strict container) state, CPU time and context switches of stat and status serve.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "target/process.h"
+
+enum activity_state {
+	ACTIVITY_RUNNING, /* on a CPU or waiting for one */
+	ACTIVITY_BLOCKED, /* asleep, in a system call or a page fault */
+	ACTIVITY_STOPPED, /* job control or another tracer */
+	ACTIVITY_ENDED,
+};
+
+/* "The kernel gives no system call number": a fault, a stop, or the files are not there. */
+#define ACTIVITY_NO_SYSCALL (-1)
+
+struct activity {
+	enum activity_state state;
+	long syscall;	/* of a blocked thread, or ACTIVITY_NO_SYSCALL */
+	uint64_t sp, pc; /* of a blocked thread, 0 where not known */
+	uint64_t cpu_ns; /* time on a CPU so far; 0 unless asked for */
+	uint64_t runs;	 /* times it was put on a CPU; with cpu_ns it tells whether it ran meanwhile */
+};
+
+/* Open files of one thread. Descriptors are -1 where a file is missing. */
+struct activity_files {
+	int syscall_fd;
+	int schedstat_fd;
+	int stat_fd;
+	bool ended; /* the kernel knows the thread no more */
+};
+
+/* Never fails: a file that can not be opened is done without. */
+void activity_open(struct activity_files *files, const struct process *process, pid_t tid);
+void activity_close(struct activity_files *files);
+
+/* State, system call, sp and pc: one read of about 1 µs. */
+void activity_look(struct activity_files *files, struct activity *activity);
+/* cpu_ns and runs: one more read. */
+void activity_count(struct activity_files *files, struct activity *activity);
+/* Both looks were at the same uninterrupted sleep. Needs both counted. */
+bool activity_same_sleep(const struct activity *a, const struct activity *b);
+
+/* Parses the text of a syscall file; false if it is none. */
+bool activity_parse_syscall(const char *text, struct activity *activity);

@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: MIT */
+/* ticker.c: when to sample. */
+#include "ticker.h"
+
+#include "base/clock.h"
+#include "base/hash.h"
+
+/* The rate is given up for a lower one after this many ticks of which most were skipped. */
+#define WINDOW_TICKS 200
+
+void ticker_init(struct ticker *ticker, double rate_hz, bool jitter, uint64_t start_ns,
+		 uint64_t duration_ns)
+{
+	*ticker = (struct ticker){
+		.start_ns = start_ns,
+		.base_ns = start_ns,
+		.period_ns = (uint64_t)(1e9 / rate_hz),
+		.end_ns = duration_ns ? start_ns + duration_ns : UINT64_MAX,
+		.jitter = jitter,
+		.random = hash_mix(start_ns | 1),
+	};
+}
+
+/* A step of a multiplicative generator: quality matters little, cost and independence of the target do. */
+static uint64_t random_below(struct ticker *ticker, uint64_t limit)
+{
+	ticker->random = hash_mix(ticker->random + 1);
+	return ticker->random % limit;
+}
+
+static void slow_down(struct ticker *ticker)
+{
+	ticker->slowed = false;
+	if (ticker->window_ticks + ticker->window_skipped < WINDOW_TICKS)
+		return;
+	if (ticker->window_skipped > ticker->window_ticks) {
+		ticker->base_ns += ticker->number * ticker->period_ns;
+		ticker->number = 0;
+		ticker->period_ns *= 2;
+		ticker->slowed = true;
+	}
+	ticker->window_ticks = ticker->window_skipped = 0;
+}
+
+bool ticker_next(struct ticker *ticker, uint64_t now_ns, uint64_t *tick_ns_ret,
+		 uint64_t *skipped_ret)
+{
+	if (now_ns >= ticker->end_ns)
+		return false;
+	slow_down(ticker);
+
+	/* Tick k may begin as long as its own period is not over. */
+	uint64_t current = (now_ns - ticker->base_ns) / ticker->period_ns;
+	uint64_t skipped = current > ticker->number ? current - ticker->number : 0;
+	ticker->number += skipped;
+	uint64_t tick_ns = ticker->base_ns + ticker->number * ticker->period_ns;
+	if (ticker->jitter)
+		tick_ns += random_below(ticker, ticker->period_ns);
+	ticker->number++;
+	ticker->window_ticks++;
+	ticker->window_skipped += skipped;
+
+	*tick_ns_ret = tick_ns < ticker->end_ns ? tick_ns : ticker->end_ns;
+	*skipped_ret = skipped;
+	return true;
+}

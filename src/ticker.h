@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * ticker.h: when to sample.
+ *
+ * Ticks are at absolute times: tick k lies in [start + k·period, start + (k+1)·period), at its beginning without jitter, anywhere
+ * in it with. A fixed period would beat with programs that are periodic themselves. A tick whose time has gone by when the one
+ * before is over is skipped, not made up for. When more than half of the ticks of some seconds were skipped, the period doubles.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct ticker {
+	uint64_t start_ns;
+	uint64_t period_ns;
+	uint64_t end_ns; /* UINT64_MAX: none; the last tick is at the end itself */
+	bool jitter;
+	uint64_t base_ns; /* start of the period that number counts from */
+	uint64_t number;
+	uint64_t random;
+	/* of the current window */
+	uint64_t window_ticks, window_skipped;
+	bool slowed; /* the period was doubled at the last tick */
+};
+
+void ticker_init(struct ticker *ticker, double rate_hz, bool jitter, uint64_t start_ns,
+		 uint64_t duration_ns);
+/* The time of the next tick, and how many were skipped before it since the one before. False: the run is over. */
+bool ticker_next(struct ticker *ticker, uint64_t now_ns, uint64_t *tick_ns_ret,
+		 uint64_t *skipped_ret);

@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * fold.h: a profile's stacks seen through labels.
+ *
+ * A format that shows less than a frame holds (no line, say) makes different stacks equal. The
+ * caller gives each frame a label; fold merges the stacks that have the same labels, and adds up
+ * weights by group (a thread, say) and merged stack.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "aggregate/profile.h"
+#include "base/error.h"
+#include "base/hash.h"
+#include "base/vec.h"
+
+struct fold_node {
+	uint32_t parent; /* PROFILE_NONE: outermost */
+	uint32_t label;
+};
+
+struct fold_line {
+	uint32_t group;
+	uint32_t node; /* PROFILE_NONE: the stack without frames */
+	uint64_t weight;
+};
+
+DEFINE_VEC(struct fold_nodes, fold_nodes, struct fold_node);
+DEFINE_VEC(struct fold_lines, fold_lines, struct fold_line);
+
+struct fold {
+	uint32_t *node_of_stack; /* by stack id of the profile */
+	struct fold_nodes nodes;
+	struct fold_lines lines;
+	struct hash line_index; /* group << 32 | node → line number + 1 */
+	uint32_t *path;         /* room for the longest path */
+};
+
+/* Merges the stacks of @profile; @labels has a label for each of its frames. */
+struct error *fold_create(const struct profile *profile, const uint32_t *labels,
+			  struct fold **fold_ret);
+void fold_destroy(struct fold *fold);
+DEFINE_CLEANUP(fold_cleanup, struct fold, fold_destroy)
+#define _cleanup_fold_ _cleanup_(fold_cleanup)
+
+/* Adds @weight to a stack of the profile in @group. A weight of 0 adds nothing, not even a line. */
+struct error *fold_add(struct fold *fold, uint32_t group, uint32_t stack, uint64_t weight);
+/* Sorts lines by group, then the heaviest first, then as they were added. */
+void fold_sort(struct fold *fold);
+/* The labels of @node, outermost first, valid until the next call. */
+const uint32_t *fold_path(struct fold *fold, uint32_t node, size_t *count_ret);

@@ -1,0 +1,221 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * speedscope.c: speedscope's own file format, a sampled profile a thread.
+ *
+ * A frame there is a function: it has the line of the definition, not the current one, since frames
+ * of one name and different lines would be shown as different functions.
+ */
+#include "write/speedscope.h"
+
+#include <stdlib.h>
+
+#include "write/fold.h"
+#include "write/jsonstream.h"
+
+struct speedscope {
+	const struct profile *profile;
+	const char **files; /* by string id */
+	struct fold *fold;  /* labels: functions; groups: threads and reasons */
+	bool in_ns;
+	/* By reason: the frame that stands for the missing outer end. Such frames come after the
+	 * functions. */
+	uint32_t cut_frames[REASON_COUNT_];
+	struct jsonstream json;
+};
+
+static void speedscope_deinit(struct speedscope *s)
+{
+	free(s->files);
+	fold_destroy(s->fold);
+}
+
+/* A group is a thread and the reason why the outer end is missing. */
+static uint32_t group_of(const struct profile_sample *sample)
+{
+	return sample->thread * REASON_COUNT_ + sample->end;
+}
+
+static uint32_t group_thread(uint32_t group)
+{
+	return group / REASON_COUNT_;
+}
+
+static enum reason group_end(uint32_t group)
+{
+	return (enum reason)(group % REASON_COUNT_);
+}
+
+static json_t *function_json(const struct speedscope *s, const struct profile_function *function)
+{
+	json_t *name = jsonstream_text(intern_text(&s->profile->strings, function->name));
+	json_t *frame = json_pack("{s:o}", "name", name);
+	if (!frame)
+		return NULL;
+	bool failed = false;
+	if (function->file != PROFILE_NONE)
+		failed |= json_object_set_new(frame, "file",
+					      jsonstream_text(s->files[function->file])) < 0;
+	if (function->firstlineno)
+		failed |=
+			json_object_set_new(frame, "line", json_integer(function->firstlineno)) < 0;
+	if (!failed)
+		return frame;
+	json_decref(frame);
+	return NULL;
+}
+
+/* A frame for each reason for which a stack was cut. */
+static void add_cut_frames(struct speedscope *s)
+{
+	bool cut[REASON_COUNT_] = { false };
+	vec_foreach (line, &s->fold->lines)
+		cut[group_end(line->group)] = true;
+
+	uint32_t next = (uint32_t)s->profile->functions.count;
+	for (size_t i = 0; i < REASON_COUNT_; i++) {
+		if (!cut[i] || i == REASON_OK)
+			continue;
+		s->cut_frames[i] = next++;
+		json_t *name = json_sprintf("[cut: %s]", reason_name((enum reason)i));
+		jsonstream_add(&s->json, NULL, json_pack("{s:o}", "name", name));
+	}
+}
+
+static void add_frames(struct speedscope *s)
+{
+	jsonstream_open(&s->json, "shared", '{');
+	jsonstream_open(&s->json, "frames", '[');
+	vec_foreach (function, &s->profile->functions)
+		jsonstream_add(&s->json, NULL, function_json(s, function));
+	add_cut_frames(s);
+	jsonstream_close(&s->json, ']');
+	jsonstream_close(&s->json, '}');
+}
+
+static json_t *path_json(const struct speedscope *s, const struct fold_line *line)
+{
+	json_t *array = json_array();
+	size_t count;
+	const uint32_t *path = fold_path(s->fold, line->node, &count);
+	bool failed = !array;
+	enum reason end = group_end(line->group);
+	if (end != REASON_OK)
+		failed |= json_array_append_new(array, json_integer(s->cut_frames[end])) < 0;
+	for (size_t i = 0; i < count && !failed; i++)
+		failed = json_array_append_new(array, json_integer(path[i])) < 0;
+	if (!failed)
+		return array;
+	json_decref(array);
+	return NULL;
+}
+
+static json_t *thread_name(const struct profile *profile, uint32_t thread)
+{
+	json_t *name = jsonstream_text(profile_thread_name(profile, thread));
+	if (!name)
+		return NULL;
+	json_t *full = json_sprintf("thread %d (%s)", (int)profile->threads.items[thread].tid,
+				    json_string_value(name));
+	json_decref(name);
+	return full;
+}
+
+/* A profile of @count @lines, all of one thread. */
+static void add_profile(struct speedscope *s, json_t *name, const struct fold_line *lines,
+			size_t count)
+{
+	uint64_t total = 0;
+	for (size_t i = 0; i < count; i++)
+		total += lines[i].weight;
+
+	struct jsonstream *json = &s->json;
+	jsonstream_open(json, NULL, '{');
+	jsonstream_add(json, "type", json_string("sampled"));
+	jsonstream_add(json, "name", name);
+	jsonstream_add(json, "unit", json_string(s->in_ns ? "nanoseconds" : "none"));
+	jsonstream_add(json, "startValue", json_integer(0));
+	jsonstream_add(json, "endValue", json_integer((json_int_t)total));
+	jsonstream_open(json, "samples", '[');
+	for (size_t i = 0; i < count && !ferror(json->stream); i++)
+		jsonstream_add(json, NULL, path_json(s, &lines[i]));
+	jsonstream_close(json, ']');
+	jsonstream_open(json, "weights", '[');
+	for (size_t i = 0; i < count; i++)
+		jsonstream_add(json, NULL, json_integer((json_int_t)lines[i].weight));
+	jsonstream_close(json, ']');
+	jsonstream_close(json, '}');
+}
+
+static void add_profiles(struct speedscope *s)
+{
+	jsonstream_open(&s->json, "profiles", '[');
+	const struct fold_lines *lines = &s->fold->lines;
+	for (size_t first = 0, end; first < lines->count; first = end) {
+		uint32_t thread = group_thread(lines->items[first].group);
+		for (end = first + 1; end < lines->count; end++)
+			if (group_thread(lines->items[end].group) != thread)
+				break;
+		add_profile(s, thread_name(s->profile, thread), &lines->items[first], end - first);
+	}
+	/* The viewer takes a file without a profile for a broken one. */
+	if (!lines->count)
+		add_profile(s, json_string("no samples"), NULL, 0);
+	jsonstream_close(&s->json, ']');
+}
+
+/* The stacks of the profile as functions, by thread. */
+static struct error *fold_threads(struct speedscope *s, const struct writer_options *options)
+{
+	const struct profile *profile = s->profile;
+	_cleanup_free_ uint32_t *labels = calloc(profile->frames.count + 1, sizeof(*labels));
+	if (!labels)
+		return error_no_memory();
+	for (size_t i = 0; i < profile->frames.count; i++)
+		labels[i] = profile->frames.items[i].function;
+
+	struct error *err = fold_create(profile, labels, &s->fold);
+	if (err)
+		return err;
+	vec_foreach (sample, &profile->samples) {
+		err = fold_add(s->fold, group_of(sample), sample->stack,
+			       writer_weight(profile, options, WRITER_NS, sample));
+		if (err)
+			return err;
+	}
+	fold_sort(s->fold);
+	return NULL;
+}
+
+static struct error *speedscope_write(const struct profile *profile,
+				      const struct writer_options *options, FILE *stream)
+{
+	_cleanup_(speedscope_deinit) struct speedscope s = {
+		.profile = profile,
+		.in_ns = options->weights != WRITER_SAMPLES,
+		.json = { .stream = stream, .first = true },
+	};
+	struct error *err = writer_files(profile, options, &s.files);
+	if (!err)
+		err = fold_threads(&s, options);
+	if (err)
+		return err;
+
+	const char *version = profile->facts.tool_version ? profile->facts.tool_version : "";
+	struct jsonstream *json = &s.json;
+	jsonstream_open(json, NULL, '{');
+	jsonstream_add(json, "$schema",
+		       json_string("https://www.speedscope.app/file-format-schema.json"));
+	jsonstream_add(json, "exporter", json_sprintf("pysample %s", version));
+	jsonstream_add(json, "name", json_sprintf("pid %d", (int)profile->facts.pid));
+	add_frames(&s);
+	add_profiles(&s);
+	jsonstream_close(json, '}');
+	return json->failed ? error_no_memory() : NULL;
+}
+
+const struct writer speedscope_writer = {
+	.name = "speedscope",
+	.description = "a file for the speedscope viewer, a profile a thread",
+	.endings = (const char *const[]){ ".speedscope.json", ".speedscope", NULL },
+	.write = speedscope_write,
+};
