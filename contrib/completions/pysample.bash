@@ -1,0 +1,93 @@
+# SPDX-License-Identifier: MIT
+# Completion of pysample for bash: source it, or install it as /usr/share/bash-completion/completions/pysample.
+
+_pysample_python_pids() {
+	local folder exe
+	for folder in /proc/[0-9]*; do
+		exe=$(readlink "$folder/exe" 2> /dev/null) || continue
+		[[ ${exe##*/} != *[Pp]ython* ]] || echo "${folder#/proc/}"
+	done
+}
+
+_pysample_tids() {
+	local i
+	for ((i = 1; i < COMP_CWORD; i++)); do
+		case ${COMP_WORDS[i]} in
+		-p | --pid) ls "/proc/${COMP_WORDS[i + 1]}/task" 2> /dev/null ;;
+		esac
+	done
+}
+
+_pysample() {
+	local current=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD - 1]} command=record words i
+	local record_options="--pid --duration --rate --output --format --threads --tid --thread-name --gil --mode
+		--idle --no-idle --no-line --full-paths --weights --no-jitter --nonblocking --save-capsules
+		--capsule-every --quiet --help --version"
+	local dump_options="--pid --tid --thread-name --full-paths --nonblocking --json --reverse --help --version"
+	local doctor_options="--pid --json --help --version"
+	local replay_options="--json --reverse --help --version"
+	local short_options="-p -d -F -o -f -t -T -q -h -V"
+
+	COMPREPLY=()
+	# The readline of some shells hands "--mode=cpu" over as three words.
+	if [[ $current == "=" ]]; then
+		current=
+	elif [[ $previous == "=" && $COMP_CWORD -ge 2 ]]; then
+		previous=${COMP_WORDS[COMP_CWORD - 2]}
+	fi
+	for ((i = 1; i < COMP_CWORD; i++)); do
+		case ${COMP_WORDS[i]} in
+		record | dump | doctor | replay)
+			[[ $i -ne 1 ]] || command=${COMP_WORDS[i]}
+			;;
+		--)
+			# A program to launch: from here on it is that program's command line.
+			if declare -F _command_offset > /dev/null; then
+				_command_offset $((i + 1))
+			else
+				mapfile -t COMPREPLY < <(compgen -o default -- "$current")
+			fi
+			return
+			;;
+		esac
+	done
+
+	case $previous in
+	-p | --pid) words=$(_pysample_python_pids) ;;
+	-T | --tid) words=$(_pysample_tids) ;;
+	-f | --format) words="collapsed json speedscope" ;;
+	--mode) words="wall cpu offcpu gil" ;;
+	--weights) words="samples ns" ;;
+	-d | --duration) words="10s 30s 1m 5m" ;;
+	-F | --rate) words="10 50 100 200 1000" ;;
+	-o | --output)
+		mapfile -t COMPREPLY < <(compgen -f -- "$current")
+		return
+		;;
+	--save-capsules)
+		mapfile -t COMPREPLY < <(compgen -d -- "$current")
+		return
+		;;
+	--thread-name | --capsule-every) return ;;
+	*)
+		case $command in
+		record) words="$record_options" ;;
+		dump) words="$dump_options" ;;
+		doctor) words="$doctor_options" ;;
+		replay) words="$replay_options" ;;
+		esac
+		if [[ $current == -? ]]; then
+			words+=" $short_options"
+		elif [[ $current != -* ]]; then
+			if [[ $command == replay ]]; then
+				mapfile -t COMPREPLY < <(compgen -f -- "$current")
+				return
+			fi
+			[[ $COMP_CWORD -ne 1 ]] || words="record dump doctor replay $words"
+		fi
+		;;
+	esac
+	mapfile -t COMPREPLY < <(compgen -W "$words" -- "$current")
+}
+
+complete -o filenames -F _pysample pysample
