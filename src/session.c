@@ -383,12 +383,7 @@ static struct error *write_profile(struct session *session)
 	writing.paths = names_path_rules(session->subject);
 	struct error *err = session->options->format->write(
 		session->profile, &writing, output_stream(session->output));
-	struct output *output = no_cleanup(session->output);
-	if (err) {
-		output_abort(output);
-		return err;
-	}
-	return output_commit(output);
+	return err ? err : output_commit(no_cleanup(session->output));
 }
 
 /* What pysample counted of itself, for the summary. */

@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: MIT */
+/* test_replay.c: every saved capsule gives the very stack that is written beside it, without an interpreter. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <dirent.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/strbuf.h"
+#include "base/vec.h"
+#include "replay.h"
+
+#define DIRECTORY TOP_SRCDIR "/fixtures/capsules"
+
+static char *read_file(const char *path)
+{
+	_cleanup_fclose_ FILE *file = fopen(path, "r");
+	assert_non_null(file);
+	struct strbuf text = { 0 };
+	char chunk[4096];
+	size_t n;
+	while ((n = fread(chunk, 1, sizeof(chunk), file)) > 0)
+		strbuf_add(&text, chunk, n);
+	return strbuf_steal(&text);
+}
+
+static char *replayed(const char *path, bool fault, size_t which)
+{
+	_cleanup_capsule_ struct capsule capsule;
+	capsule_init(&capsule);
+	_cleanup_error_ struct error *err = capsule_load(path, &capsule);
+	if (err)
+		fail_msg("%s", err->message);
+	struct block_vec *list = &capsule.snapshot.blocks.list;
+	if (fault) {
+		if (which >= list->count)
+			return NULL;
+		memmove(&list->items[which], &list->items[which + 1],
+			(list->count - which - 1) * sizeof(*list->items));
+		list->count--;
+	}
+	struct strbuf text = { 0 };
+	err = replay_capsule(&capsule, &text);
+	if (err) {
+		strbuf_deinit(&text);
+		return strdup(err->message);
+	}
+	return strbuf_steal(&text);
+}
+
+static void replay_gives_the_expected_stack(void **state)
+{
+	const char *path = *state;
+	char buffer[4096];
+	snprintf(buffer, sizeof(buffer), "%.*s.expected", (int)(strlen(path) - strlen(".json")),
+		 path);
+	_cleanup_free_ char *expected = read_file(buffer);
+	_cleanup_free_ char *found = replayed(path, false, 0);
+	assert_string_equal(found, expected);
+}
+
+/* Each block left out in turn: a read that fails must show as a loss, never as another stack. */
+static void replay_never_makes_up_what_is_missing(void **state)
+{
+	const char *path = *state;
+	_cleanup_free_ char *whole = replayed(path, false, 0);
+	for (size_t i = 0;; i++) {
+		_cleanup_free_ char *found = replayed(path, true, i);
+		if (!found) {
+			assert_true(i > 0);
+			return;
+		}
+		/* The GIL's holder is a remark beside the stack. */
+		bool complete = strstr(found, "\ncomplete\n") != NULL;
+		if (complete && strcmp(found, whole)) {
+			char *mark = strstr(whole, "holds the GIL\n");
+			assert_non_null(mark);
+			assert_int_equal(strlen(found) + strlen("holds the GIL\n"), strlen(whole));
+			assert_memory_equal(found, whole, (size_t)(mark - whole));
+		}
+	}
+}
+
+static int is_capsule(const struct dirent *entry)
+{
+	const char *dot = strrchr(entry->d_name, '.');
+	return dot && !strcmp(dot, ".json");
+}
+
+int main(void)
+{
+	struct dirent **entries;
+	int count = scandir(DIRECTORY, &entries, is_capsule, alphasort);
+	if (count <= 0) {
+		fprintf(stderr, "no capsules in %s\n", DIRECTORY);
+		return 1;
+	}
+	struct CMUnitTest *tests = calloc((size_t)count * 2, sizeof(*tests));
+	if (!tests)
+		return 1;
+	for (int i = 0; i < count; i++) {
+		char *path, *name;
+		if (asprintf(&path, "%s/%s", DIRECTORY, entries[i]->d_name) < 0 ||
+		    asprintf(&name, "missing block: %s", entries[i]->d_name) < 0)
+			return 1;
+		tests[2 * i] = (struct CMUnitTest){
+			.name = entries[i]->d_name,
+			.test_func = replay_gives_the_expected_stack,
+			.initial_state = path,
+		};
+		tests[2 * i + 1] = (struct CMUnitTest){
+			.name = name,
+			.test_func = replay_never_makes_up_what_is_missing,
+			.initial_state = path,
+		};
+	}
+	return _cmocka_run_group_tests("replay", tests, (size_t)count * 2, NULL, NULL);
+}
