@@ -2,9 +2,10 @@
 /*
  * image.h: one ELF file, read-only. libelf ends here.
  *
- * Addresses in this interface are those of the file ("vaddr"); a process has them moved by the load bias (modules.h). Symbols of
- * .dynsym and .symtab are looked up by name; nothing is loaded before it is asked for. The bytes are hostile: whatever they say,
- * a look-up ends and answers or fails. A file may even shrink while it is open, so it is read with pread and never mapped.
+ * Addresses in this interface are those of the file ("vaddr"); a process has them moved by the load
+ * bias (modules.h). Symbols of .dynsym and .symtab are looked up by name; nothing is loaded before
+ * it is asked for. The bytes are hostile: whatever they say, a look-up ends and answers or fails. A
+ * file may even shrink while it is open, so it is read with pread and never mapped.
  */
 #pragma once
 
@@ -38,14 +39,16 @@ struct image_symbol {
 	bool is_tls;
 };
 
-/* Takes over @fd on success. @name is for messages. ERROR_UNSUPPORTED for a file that is no 64-bit little-endian ELF. */
+/* Takes over @fd on success. @name is for messages. ERROR_UNSUPPORTED for a file that is no 64-bit
+ * little-endian ELF. */
 struct error *image_open(int fd, const char *name, struct image **image_ret);
 /* The same from the bytes of a file, of which it keeps a copy. */
 struct error *image_open_bytes(const void *data, size_t size, const char *name,
 			       struct image **image_ret);
 /*
- * The same from a process that has the file mapped, its ELF header at @address. @memory must outlive the image. Such an image
- * has no sections and no .symtab, and image_read refuses segments that the process may have written to.
+ * The same from a process that has the file mapped, its ELF header at @address. @memory must
+ * outlive the image. Such an image has no sections and no .symtab, and image_read refuses segments
+ * that the process may have written to.
  */
 struct error *image_open_memory(struct memory *memory, uint64_t address, const char *name,
 				struct image **image_ret);
@@ -66,11 +69,12 @@ bool image_tls(const struct image *image, uint64_t *size_ret, uint64_t *align_re
 const uint8_t *image_build_id(const struct image *image, size_t *size_ret);
 
 /*
- * A defined symbol by name, .dynsym first, then .symtab. The first look into .symtab reads all of it and builds an index:
- * for a look-up that is expected to fail in most images, use image_dynamic_symbol.
+ * A defined symbol by name, .dynsym first, then .symtab. The first look into .symtab reads all of
+ * it and builds an index: for a look-up that is expected to fail in most images, use
+ * image_dynamic_symbol.
  */
 bool image_symbol(const struct image *image, const char *name, struct image_symbol *symbol_ret);
-/* The same in .dynsym only: some small reads through the file's own hash table, however large the file. */
+/* The same in .dynsym only: a few small reads through its hash table, however large the file. */
 bool image_dynamic_symbol(const struct image *image, const char *name,
 			  struct image_symbol *symbol_ret);
 bool image_section(const struct image *image, const char *name, struct image_section *section_ret);

@@ -13,6 +13,10 @@
 #include "base/hash.h"
 #include "base/vec.h"
 
+/* Mappings of one file and different biases among them: a file that has more is no library. */
+#define LOAD_MAPPING_LIMIT 1024
+#define BIAS_LIMIT         256
+
 /* A load bias that some mappings of a file agree on. */
 struct bias_votes {
 	uint64_t bias;
@@ -63,8 +67,7 @@ static int compare_files(const struct mapping *a, const struct mapping *b)
 	return strcmp(a->path, b->path);
 }
 
-/* True if @segment, page-rounded as it is mapped, can be what is mapped from file offset @offset.
- */
+/* True if @segment, page-rounded as it is mapped, can be what is mapped from file @offset. */
 static bool covers(const struct image_segment *segment, uint64_t offset)
 {
 	return segment->file_size && offset >= (segment->offset & ~page_mask()) &&
@@ -97,6 +100,8 @@ static bool vote(struct bias_vec *biases, uint64_t bias, bool exec)
 		entry->exec |= exec;
 		return true;
 	}
+	if (biases->count >= BIAS_LIMIT)
+		return true;
 	struct bias_votes *entry = bias_vec_append(biases);
 	if (!entry)
 		return false;
@@ -171,18 +176,26 @@ static bool open_by_build_id(const struct modules *modules, const struct mapping
 		path = NULL;
 		return false;
 	}
-	_cleanup_close_ int fd = process_open_file(modules->process, path, O_NONBLOCK);
-	if (fd < 0)
-		return false;
-	_cleanup_image_ struct image *image = NULL;
-	_cleanup_error_ struct error *err = image_open(fd, mapping->path, &image);
-	if (err)
-		return false;
-	fd = -1;
-	if (!has_same_build_id(image, in_memory))
-		return false;
-	*image_ret = no_cleanup(image);
-	return true;
+	/* maps shows a path in the target's root, or, where that is inside ours, the path in ours.
+	 */
+	const char *names[] = { path, mapping->path };
+	for (size_t i = 0; i < 2; i++) {
+		_cleanup_close_ int fd =
+			names[i][0] ? process_open_file(modules->process, names[i], O_NONBLOCK)
+				    : -1;
+		if (fd < 0)
+			continue;
+		_cleanup_image_ struct image *image = NULL;
+		_cleanup_error_ struct error *err = image_open(fd, mapping->path, &image);
+		if (err)
+			continue;
+		fd = -1;
+		if (!has_same_build_id(image, in_memory))
+			continue;
+		*image_ret = no_cleanup(image);
+		return true;
+	}
+	return false;
 }
 
 /* @first is the mapping of the file's start. */
@@ -291,49 +304,62 @@ static const struct mapping *find_first(const struct file *file)
 	return NULL;
 }
 
-static struct error *add_by_bias(struct modules *modules, const struct file *file,
-				 const struct image *image, const struct bias_vec *biases)
+/* The mappings whose bias is @bias as one module. @chosen is of no use where @has_bias says so. */
+static struct error *add_bias(struct modules *modules, const struct file *file, uint64_t bias,
+			      const uint64_t *chosen, const bool *has_bias)
 {
-	vec_foreach (entry, biases) {
-		struct module *module = NULL;
-		for (size_t i = 0; i < file->count; i++) {
-			const struct mapping *mapping = file->mappings[i];
-			uint64_t bias;
-			if (!choose_bias(image, mapping, biases, &bias) || bias != entry->bias)
-				continue;
-			struct error *err = module || !entry->exec
-						    ? NULL
-						    : create_module(modules, mapping, &module);
-			if (err)
-				return err;
-			if (module)
-				add_mapping(modules, module, mapping);
-		}
+	struct module *module = NULL;
+	for (size_t i = 0; i < file->count; i++) {
+		if (!has_bias[i] || chosen[i] != bias)
+			continue;
+		struct error *err =
+			module ? NULL : create_module(modules, file->mappings[i], &module);
+		if (err)
+			return err;
+		add_mapping(modules, module, file->mappings[i]);
 	}
 	return NULL;
 }
 
-/* The file is mapped more than once: only its program headers tell which mapping belongs to which
- * load. */
+static struct error *add_biases(struct modules *modules, const struct file *file,
+				const struct image *image, const struct bias_vec *biases)
+{
+	uint64_t chosen[LOAD_MAPPING_LIMIT];
+	bool has_bias[LOAD_MAPPING_LIMIT];
+	for (size_t i = 0; i < file->count; i++)
+		has_bias[i] = choose_bias(image, file->mappings[i], biases, &chosen[i]);
+	vec_foreach (entry, biases) {
+		struct error *err =
+			entry->exec ? add_bias(modules, file, entry->bias, chosen, has_bias) : NULL;
+		if (err)
+			return err;
+	}
+	return NULL;
+}
+
+/* The file is mapped more than once: only its program headers tell which mapping is of which load.
+ */
 static struct error *add_ambiguous(struct modules *modules, const struct file *file, bool *done_ret)
 {
 	_cleanup_image_ struct image *image = NULL;
 	bool from_memory;
-	_cleanup_error_ struct error *err =
+	if (file->count > LOAD_MAPPING_LIMIT)
+		return NULL;
+	_cleanup_error_ struct error *unreadable =
 		open_image(modules, file->mappings[0], find_first(file), &image, &from_memory);
-	if (err)
+	if (unreadable)
 		return NULL;
 	struct bias_vec biases = { 0 };
-	struct error *fatal = NULL;
-	for (size_t i = 0; i < file->count && !fatal; i++) {
+	struct error *err = NULL;
+	for (size_t i = 0; i < file->count && !err; i++) {
 		if (!vote_mapping(image, file->mappings[i], &biases))
-			fatal = error_no_memory();
+			err = error_no_memory();
 	}
-	if (!fatal)
-		fatal = add_by_bias(modules, file, image, &biases);
+	if (!err)
+		err = add_biases(modules, file, image, &biases);
 	bias_vec_deinit(&biases);
 	*done_ret = true;
-	return fatal;
+	return err;
 }
 
 /* One load of a file has its pieces at growing offsets. */
@@ -478,8 +504,7 @@ static bool is_same_module(const struct module *a, const struct module *b)
 	       !strcmp(a->path, b->path);
 }
 
-/* Exchanges the objects, so that pointers to the old one stay good; the new one goes with the old
- * list. */
+/* Exchanges the objects, so that pointers to the old one stay good. */
 static bool keep(struct module **now, struct module **old, struct hash *kept)
 {
 	if (!hash_set(kept, (uintptr_t)*now, *old))
@@ -580,58 +605,68 @@ struct module *modules_find(struct modules *modules, uint64_t address)
 
 /* ---- images ---- */
 
-static bool find_module_bias(const struct modules *modules, struct module *module,
-			     const struct image *image)
+/* The first mapping from @mapping on that belongs to @module, NULL if there is none. */
+static const struct mapping *next_of(const struct modules *modules, const struct module *module,
+				     const struct mapping *mapping)
+{
+	const struct mapping *end = modules->maps.items + modules->maps.count;
+	for (; mapping < end && mapping->start < module->end; mapping++) {
+		if (modules->owner[mapping - modules->maps.items] == module)
+			return mapping;
+	}
+	return NULL;
+}
+
+static const struct mapping *first_of(const struct modules *modules, const struct module *module)
+{
+	return next_of(modules, module, maps_find(&modules->maps, module->start));
+}
+
+static bool find_module_bias(const struct modules *modules, const struct module *module,
+			     const struct image *image, uint64_t *bias_ret)
 {
 	struct bias_vec biases = { 0 };
 	bool ok = true;
-	for (size_t i = 0; i < modules->maps.count && ok; i++) {
-		if (modules->owner[i] == module)
-			ok = vote_mapping(image, &modules->maps.items[i], &biases);
-	}
+	for (const struct mapping *mapping = first_of(modules, module); mapping && ok;
+	     mapping = next_of(modules, module, mapping + 1))
+		ok = vote_mapping(image, mapping, &biases);
 	size_t best = 0;
 	vec_foreach (entry, &biases) {
 		if (entry->votes <= best)
 			continue;
 		best = entry->votes;
-		module->bias = entry->bias;
+		*bias_ret = entry->bias;
 	}
 	bias_vec_deinit(&biases);
-	return best > 0;
+	return ok && best > 0;
 }
 
-/* A mapping of the module, and the readable one of the same file's start: its own, or that of
- * another load. */
-static void find_mappings(const struct modules *modules, const struct module *module,
-			  const struct mapping **mapping_ret, const struct mapping **first_ret)
+/* The mapping of the start of the file: the module's own, else that of another load. */
+static const struct mapping *find_start(const struct modules *modules, const struct module *module)
 {
-	*mapping_ret = *first_ret = NULL;
-	for (size_t i = 0; i < modules->maps.count; i++) {
-		const struct mapping *mapping = &modules->maps.items[i];
-		if (modules->owner[i] == module && !*mapping_ret)
-			*mapping_ret = mapping;
+	for (const struct mapping *mapping = first_of(modules, module); mapping;
+	     mapping = next_of(modules, module, mapping + 1)) {
+		if (!mapping->offset && mapping->read)
+			return mapping;
 	}
+	const struct mapping *own = maps_find(&modules->maps, module->start);
 	vec_foreach (mapping, &modules->maps) {
-		if (!*mapping_ret || mapping->offset || !mapping->read ||
-		    compare_files(mapping, *mapping_ret))
-			continue;
-		bool own = modules->owner[mapping - modules->maps.items] == module;
-		if (!*first_ret || own)
-			*first_ret = mapping;
+		if (!mapping->offset && mapping->read && !compare_files(mapping, own))
+			return mapping;
 	}
+	return NULL;
 }
 
 struct image *module_image(struct modules *modules, struct module *module)
 {
 	if (module->image || module->error)
 		return module->image;
-	const struct mapping *mapping, *first;
-	find_mappings(modules, module, &mapping, &first);
 	_cleanup_image_ struct image *image = NULL;
-	module->error = open_image(modules, mapping, first, &image, &module->from_memory);
+	module->error = open_image(modules, maps_find(&modules->maps, module->start),
+				   find_start(modules, module), &image, &module->from_memory);
 	if (module->error)
 		return NULL;
-	if (!find_module_bias(modules, module, image)) {
+	if (!find_module_bias(modules, module, image, &module->bias)) {
 		module->error = error_create(ERROR_CORRUPT,
 					     "%s is mapped otherwise than its program headers say",
 					     module->path);

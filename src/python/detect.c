@@ -13,8 +13,8 @@
 #include "python/detect_scan.h"
 #include "python/frames.h"
 
-/* Interpreters of a runtime and thread states of an interpreter: far beyond any real number, and
- * the end of a cycle. */
+/* Interpreters of a runtime and threads of an interpreter: beyond any real number, to end cycles.
+ */
 #define INTERP_LIMIT 4096
 #define TSTATE_LIMIT 100000
 /* The lists are read while the target runs: a thread that starts or ends just then makes one look
@@ -344,8 +344,7 @@ static bool decode_head(const struct detection *detection, const struct candidat
 	return true;
 }
 
-/* 2.7 and 3.6, nothing else being known: the interpreter of the thread that holds the GIL, if one
- * does at one of some looks. */
+/* 2.7 and 3.6, nothing else being known: the interpreter of the thread that holds the GIL. */
 static bool find_current_interp(struct memory *memory, struct candidate *candidate)
 {
 	struct py_runtime *runtime = &candidate->runtime;
@@ -412,8 +411,7 @@ static struct error *take(struct detection *detection, struct candidate *candida
 	return NULL;
 }
 
-/* With the variant of the build that @candidate says; the candidate is changed only if that is
- * alive. */
+/* With the kind of build that @candidate says; it is changed only if that one is alive. */
 static bool try_variant(struct detection *detection, struct candidate *candidate)
 {
 	struct candidate tried = *candidate;
@@ -488,10 +486,10 @@ static bool use_copy(const struct detection *detection, struct candidate *candid
 		return false;
 	for (size_t i = 0; i < modules_count(detection->modules); i++) {
 		struct module *module = modules_get(detection->modules, i);
-		if (module == candidate->module || !module->image ||
-		    !image_dynamic_symbol(module->image, "_PyRuntime", &copy) ||
-		    copy.size != own.size ||
-		    image_dynamic_symbol(module->image, "Py_GetVersion", &other))
+		const struct image *image = module_image(detection->modules, module);
+		if (module == candidate->module || !image ||
+		    !image_dynamic_symbol(image, "_PyRuntime", &copy) || copy.size != own.size ||
+		    image_dynamic_symbol(image, "Py_GetVersion", &other))
 			continue;
 		candidate->runtime.runtime_address = copy.vaddr + module->bias;
 		candidate->runtime.found_by = "copy of _PyRuntime in the executable";
@@ -500,8 +498,7 @@ static bool use_copy(const struct detection *detection, struct candidate *candid
 	return false;
 }
 
-/* A module that exports a part of the C API, or has the section that 3.10 and later keep their
- * runtime in. */
+/* A module that exports a part of the C API, or has the section of 3.10 and later. */
 static struct error *examine_exported(struct detection *detection, struct module *module)
 {
 	struct candidate candidate = make_candidate(module, false);

@@ -9,8 +9,7 @@
 #include "base/cleanup.h"
 
 #define CHUNK ((size_t)1 << 16)
-/* What follows a chunk and is read with it, so that nothing is cut at its end: longer than any text
- * looked for. */
+/* Read with a chunk, so that nothing is cut at its end: longer than any text looked for. */
 #define OVERLAP 512
 /* The writable data of one module; a static program with its .bss is some megabytes. */
 #define WRITABLE_LIMIT  ((uint64_t)64 << 20)

@@ -16,8 +16,7 @@
 
 #define PY_VERSION_TEXT_MAX 32
 
-/* "3.13.0rc2": parses the front of a PY_VERSION text; the number of its characters, 0 if it is
- * none. */
+/* The length of the PY_VERSION ("3.13.0rc2") at the front of @text, 0 if there is none. */
 size_t scan_parse_version(const char *text, size_t size, py_version *version_ret);
 
 /*
@@ -28,8 +27,7 @@ size_t scan_parse_version(const char *text, size_t size, py_version *version_ret
 bool scan_version_text(struct memory *memory, const struct module *module, py_version *version_ret,
 		       char text_ret[PY_VERSION_TEXT_MAX]);
 
-/* The _Py_DebugOffsets of 3.13 and later in the module's writable data: the address of its
- * _PyRuntime. */
+/* The _PyRuntime of 3.13 and later in the module's writable data, by its _Py_DebugOffsets. */
 bool scan_debug_offsets(struct memory *memory, const struct module *module, uint64_t *address_ret,
 			py_version *version_ret);
 /* The same at a known place. */

@@ -7,9 +7,8 @@
 #include "python/object.h"
 #include "python/text.h"
 
-/* dk_log2_index_bytes of a dict with DICT_ENTRIES_MAX entries: 4 bytes an index, half as many
- * indices again. */
-#define LOG2_INDEX_BYTES_MAX 20
+/* dk_log2_index_bytes of a dict with DICT_ENTRIES_MAX entries: twice as many indices of 4 bytes. */
+#define LOG2_INDEX_BYTES_MAX 19
 #define DICTOFFSET_MAX       (1 << 20)
 
 static bool read_u8(struct memory *memory, uint64_t address, uint8_t *ret)
@@ -237,8 +236,10 @@ bool dict_entry(struct dict *dict, size_t index, uint64_t *key_ret, uint64_t *va
 {
 	if (index >= dict->count)
 		return false;
-	if (index - dict->batch_start >= dict->batch_count && !load_batch(dict, index))
+	if (index - dict->batch_start >= dict->batch_count && !load_batch(dict, index)) {
+		dict->count = index; /* or a wrong count would cost as many failing reads */
 		return false;
+	}
 	size_t i = index - dict->batch_start;
 	const uint8_t *entry = dict->batch + i * dict->entry_size;
 	uint64_t key, value;

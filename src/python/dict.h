@@ -16,7 +16,7 @@
 #include "target/memory.h"
 
 /* A dict with more entries is not read. */
-#define DICT_ENTRIES_MAX (1 << 17)
+#define DICT_ENTRIES_MAX (1 << 16)
 /* Entries read at once. */
 #define DICT_BATCH 32
 /* sizeof(PyDictKeyEntry), the largest kind of entry. */
@@ -44,7 +44,10 @@ bool dict_open(struct memory *memory, const struct py_layout *layout, uint64_t a
 bool dict_open_instance(struct memory *memory, const struct py_layout *layout, uint64_t address,
 			struct dict *dict_ret);
 
-/* Key and value of entry @index; false if it is free, not readable or not below dict->count. */
+/*
+ * Key and value of entry @index; false if it is free, not readable or not below dict->count. What
+ * is not readable ends the dict: count is lowered.
+ */
 bool dict_entry(struct dict *dict, size_t index, uint64_t *key_ret, uint64_t *value_ret);
 /*
  * The value of the string key @name, which is ASCII. *@hint is an index that is tried first and is

@@ -30,8 +30,9 @@
 /* clang-format off */
 
 /*
- * Measured by contrib/tsd-probe.c; tests/live/test_tsd_probe.py measures again on this machine. A range names the versions at its
- * ends, both measured. The DTV pointer is tcbhead_t's second word on x86-64, its first on aarch64.
+ * Measured by contrib/tsd-probe.c; tests/live/test_tsd_probe.py measures again on this machine. A
+ * range names the versions at its ends, both measured. The DTV pointer is tcbhead_t's second word on
+ * x86-64, its first on aarch64.
  */
 static const struct tsd_layout rows[] = {
 	/*    cpu        name               below  first  specific  tid    dtv */

@@ -62,19 +62,14 @@ static struct error *make_labels(struct collapsed *c, uint32_t **labels_ret)
 	return NULL;
 }
 
-/* What comes before the frames of @sample: its thread if wanted, and a mark if the outer end of the
- * stack is missing. */
-static struct error *make_group(struct collapsed *c, const struct profile_sample *sample,
-				uint32_t *group_ret)
+/* What comes before the frames of a thread's stacks: nothing, or its own frame. */
+static struct error *make_group(struct collapsed *c, uint32_t thread, uint32_t *group_ret)
 {
-	const struct profile *profile = c->profile;
 	if (c->options->threads) {
-		text_add_thread(&c->buf, profile->threads.items[sample->thread].tid,
-				profile_thread_name(profile, sample->thread));
+		text_add_thread(&c->buf, c->profile->threads.items[thread].tid,
+				profile_thread_name(c->profile, thread));
 		strbuf_addc(&c->buf, ';');
 	}
-	if (sample->end != REASON_OK)
-		strbuf_addf(&c->buf, "[cut: %s];", reason_name((enum reason)sample->end));
 	/* So that the empty text is one too. */
 	strbuf_add(&c->buf, "", 0);
 	uint32_t group = c->buf.failed ? INTERN_NONE : intern_add(&c->texts, c->buf.text);
@@ -89,7 +84,7 @@ static struct error *add_samples(struct collapsed *c, struct fold *fold)
 {
 	vec_foreach (sample, &c->profile->samples) {
 		uint32_t group = 0;
-		struct error *err = make_group(c, sample, &group);
+		struct error *err = make_group(c, sample->thread, &group);
 		if (!err)
 			err = fold_add(fold, group, sample->stack,
 				       writer_weight(c->profile, c->options, WRITER_SAMPLES,

@@ -265,7 +265,7 @@ static void output_close(struct output *output)
 	output->fd = -1;
 }
 
-struct error *output_commit(struct output *output)
+static struct error *put_in_place(struct output *output)
 {
 	output_close(output);
 	if (output->errnum)
@@ -276,6 +276,13 @@ struct error *output_commit(struct output *output)
 		return error_errno(errno, "cannot write %s", output->name);
 	free(no_cleanup(output->temporary));
 	return NULL;
+}
+
+struct error *output_commit(struct output *output)
+{
+	struct error *err = put_in_place(output);
+	output_abort(output);
+	return err;
 }
 
 void output_abort(struct output *output)

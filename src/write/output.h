@@ -24,11 +24,12 @@ struct error *output_open(const char *path, struct output **output_ret);
 /* Where to write. What fails is remembered and reported by output_commit. */
 FILE *output_stream(struct output *output);
 /*
- * Flushes, and puts the new file in its place. An error says what went wrong with which path; the
- * temporary file is gone then and an old file is as it was. To be called once.
+ * Flushes, puts the new file in its place, and releases @output whether that worked or not. An
+ * error says what went wrong with which path; the temporary file is gone then and an old file is as
+ * it was.
  */
 struct error *output_commit(struct output *output);
-/* Releases @output. What was not committed is thrown away and the temporary file removed. */
+/* Releases @output. What was written is thrown away and the temporary file removed. */
 void output_abort(struct output *output);
 DEFINE_CLEANUP(output_cleanup, struct output, output_abort)
 #define _cleanup_output_ _cleanup_(output_cleanup)

@@ -15,11 +15,8 @@
 struct speedscope {
 	const struct profile *profile;
 	const char **files; /* by string id */
-	struct fold *fold;  /* labels: functions; groups: threads and reasons */
+	struct fold *fold;  /* labels: functions; groups: threads */
 	bool in_ns;
-	/* By reason: the frame that stands for the missing outer end. Such frames come after the
-	 * functions. */
-	uint32_t cut_frames[REASON_COUNT_];
 	struct jsonstream json;
 };
 
@@ -27,22 +24,6 @@ static void speedscope_deinit(struct speedscope *s)
 {
 	free(s->files);
 	fold_destroy(s->fold);
-}
-
-/* A group is a thread and the reason why the outer end is missing. */
-static uint32_t group_of(const struct profile_sample *sample)
-{
-	return sample->thread * REASON_COUNT_ + sample->end;
-}
-
-static uint32_t group_thread(uint32_t group)
-{
-	return group / REASON_COUNT_;
-}
-
-static enum reason group_end(uint32_t group)
-{
-	return (enum reason)(group % REASON_COUNT_);
 }
 
 static json_t *function_json(const struct speedscope *s, const struct profile_function *function)
@@ -64,30 +45,12 @@ static json_t *function_json(const struct speedscope *s, const struct profile_fu
 	return NULL;
 }
 
-/* A frame for each reason for which a stack was cut. */
-static void add_cut_frames(struct speedscope *s)
-{
-	bool cut[REASON_COUNT_] = { false };
-	vec_foreach (line, &s->fold->lines)
-		cut[group_end(line->group)] = true;
-
-	uint32_t next = (uint32_t)s->profile->functions.count;
-	for (size_t i = 0; i < REASON_COUNT_; i++) {
-		if (!cut[i] || i == REASON_OK)
-			continue;
-		s->cut_frames[i] = next++;
-		json_t *name = json_sprintf("[cut: %s]", reason_name((enum reason)i));
-		jsonstream_add(&s->json, NULL, json_pack("{s:o}", "name", name));
-	}
-}
-
 static void add_frames(struct speedscope *s)
 {
 	jsonstream_open(&s->json, "shared", '{');
 	jsonstream_open(&s->json, "frames", '[');
 	vec_foreach (function, &s->profile->functions)
 		jsonstream_add(&s->json, NULL, function_json(s, function));
-	add_cut_frames(s);
 	jsonstream_close(&s->json, ']');
 	jsonstream_close(&s->json, '}');
 }
@@ -98,9 +61,6 @@ static json_t *path_json(const struct speedscope *s, const struct fold_line *lin
 	size_t count;
 	const uint32_t *path = fold_path(s->fold, line->node, &count);
 	bool failed = !array;
-	enum reason end = group_end(line->group);
-	if (end != REASON_OK)
-		failed |= json_array_append_new(array, json_integer(s->cut_frames[end])) < 0;
 	for (size_t i = 0; i < count && !failed; i++)
 		failed = json_array_append_new(array, json_integer(path[i])) < 0;
 	if (!failed)
@@ -151,9 +111,9 @@ static void add_profiles(struct speedscope *s)
 	jsonstream_open(&s->json, "profiles", '[');
 	const struct fold_lines *lines = &s->fold->lines;
 	for (size_t first = 0, end; first < lines->count; first = end) {
-		uint32_t thread = group_thread(lines->items[first].group);
+		uint32_t thread = lines->items[first].group;
 		for (end = first + 1; end < lines->count; end++)
-			if (group_thread(lines->items[end].group) != thread)
+			if (lines->items[end].group != thread)
 				break;
 		add_profile(s, thread_name(s->profile, thread), &lines->items[first], end - first);
 	}
@@ -177,7 +137,7 @@ static struct error *fold_threads(struct speedscope *s, const struct writer_opti
 	if (err)
 		return err;
 	vec_foreach (sample, &profile->samples) {
-		err = fold_add(s->fold, group_of(sample), sample->stack,
+		err = fold_add(s->fold, sample->thread, sample->stack,
 			       writer_weight(profile, options, WRITER_NS, sample));
 		if (err)
 			return err;

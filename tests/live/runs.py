@@ -77,6 +77,13 @@ class Outcome:
         assert match, "no share of complete stacks in the summary: %s" % self.err
         return float(match.group(1) or match.group(2))
 
+    @property
+    def ticks(self):
+        """(ticks, of these late, skipped) in the summary."""
+        match = re.search(r"ticks +(\d+) \((\d+) late, (\d+) skipped\)", self.err)
+        assert match, "no ticks in the summary: %s" % self.err
+        return tuple(int(number) for number in match.groups())
+
     def stacks(self):
         return parse_collapsed(self.out)
 

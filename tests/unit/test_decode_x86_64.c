@@ -8,10 +8,13 @@
 
 #include <inttypes.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "arch/decode.h"
+
+#ifndef TOP_SRCDIR
+#define TOP_SRCDIR "."
+#endif
 
 struct fixture {
 	uint8_t body[DECODE_BODY_MAX];
@@ -22,9 +25,8 @@ struct fixture {
 
 static struct fixture fixture_load(const char *name)
 {
-	const char *root = getenv("srcdir");
 	char path[4096], line[1024], hex[1024] = "";
-	snprintf(path, sizeof(path), "%s/fixtures/keys/%s.txt", root ? root : ".", name);
+	snprintf(path, sizeof(path), TOP_SRCDIR "/fixtures/keys/%s.txt", name);
 	FILE *file = fopen(path, "re");
 	if (!file)
 		fail_msg("cannot open %s", path);
@@ -319,6 +321,17 @@ static void test_references_that_disagree_are_refused(void **state)
 	assert_non_null(strstr(err->message, "two different things"));
 }
 
+static void test_misaligned_key_is_refused(void **state)
+{
+	struct fixture f = fixture_load("x86_64-3.6-source-library");
+	f.body[12] += 2;
+	struct key_ref ref;
+	assert_false(decode_key(f.body, f.size, f.address, &ref));
+	f.body[12] += 2;
+	assert_true(decode_key(f.body, f.size, f.address, &ref));
+	assert_int_equal(ref.vaddr, 0x2acf04);
+}
+
 static void test_reference_below_the_body(void **state)
 {
 	/* mov -0x1007(%rip),%rax; ret at 0x401000: the variable is at 0x400000. */
@@ -354,6 +367,7 @@ int main(void)
 		cmocka_unit_test(test_cut_or_longer_body_is_refused),
 		cmocka_unit_test(test_refusal_names_bytes_and_size_and_leaves_the_result),
 		cmocka_unit_test(test_references_that_disagree_are_refused),
+		cmocka_unit_test(test_misaligned_key_is_refused),
 		cmocka_unit_test(test_reference_below_the_body),
 		cmocka_unit_test(test_tail_call),
 	};

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* test_maps.c: given the text of a maps file, these mappings; given a mapping, that very file or none. */
+/* test_maps.c: given the text of a maps file, these mappings; given a mapping, that very file or
+ * none. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -156,10 +156,11 @@ static const uint32_t db_tid_x86_64[3] = { 32, 1, 0x2d0 };
 static const uint32_t db_tid_aarch64[3] = { 32, 1, 0xd0 };
 
 /* clang-format off */
-#define DB_SYMBOLS(pthread_size, specific, tid) \
+#define DB_SYMBOLS(pthread_size, specific, tid) DB_SYMBOLS_DATA(pthread_size, specific, tid, db_data)
+#define DB_SYMBOLS_DATA(pthread_size, specific, tid, data) \
 	{ "_thread_db_sizeof_pthread", 0x10, pthread_size, 4, false }, \
 	{ "_thread_db_sizeof_pthread_key_data", 0x20, &db_key_size, 4, false }, \
-	{ "_thread_db_pthread_key_data_data", 0x30, db_data, 12, false }, \
+	{ "_thread_db_pthread_key_data_data", 0x30, data, 12, false }, \
 	{ "_thread_db_pthread_specific", 0x40, specific, 12, false }, \
 	{ "_thread_db_pthread_tid", 0x50, tid, 12, false }
 /* clang-format on */
@@ -340,7 +341,8 @@ static void test_absurd_description_is_ignored(void **state)
 		{ .machine = EM_X86_64,
 		  .symbols = { DB_SYMBOLS(&db_pthread_size_x86_64, narrow, db_tid_x86_64) } },
 		{ .machine = EM_X86_64,
-		  .symbols = { DB_SYMBOLS(&db_pthread_size_x86_64, db_specific_x86_64, beyond) } },
+		  .symbols = { DB_SYMBOLS_DATA(&db_pthread_size_x86_64, db_specific_x86_64,
+					       db_tid_x86_64, beyond) } },
 	};
 	for (size_t i = 0; i < COUNT(images); i++) {
 		struct tsd_layout layout;

@@ -134,7 +134,7 @@ static void frame_texts_can_be_taken_apart(void **state)
 	expect_frame("<module>", "<string>", 1, "<module> (<string>:1)");
 	expect_frame("f (x:1)", "a (1):2;.py", 7, "f (x:1) (a \\x281)\\x3a2\\x3b.py:7)");
 	expect_frame("memcpy", "libc.so.6", 0, "memcpy (libc.so.6)");
-	expect_frame("[gap]", NULL, 0, "[gap]");
+	expect_frame("[cut: depth_limit]", NULL, 0, "[cut: depth_limit]");
 	expect_frame("a;b", NULL, 0, "a\\x3bb");
 	/* Without a file a number at the end could be taken for a count. */
 	expect_frame("operator 12", NULL, 0, "operator\\x2012");
@@ -178,7 +178,9 @@ static int setup(void **state)
 	uint32_t work = frame(f, "work", "/srv/app/lib/util.py", 10, 11);
 	uint32_t work_other_line = frame(f, "work", "/srv/app/lib/util.py", 10, 12);
 	uint32_t odd = frame(f, "a;b\n\x1b\\\xff", "/srv/x/util.py", 5, 6);
-	uint32_t gap = profile_frame(p, profile_function(p, "[gap]", NULL, 0, PROFILE_MARKER), 0);
+	uint32_t cut =
+		profile_frame(p, profile_function(p, "[cut: depth_limit]", NULL, 0, PROFILE_MARKER),
+			      0);
 
 	for (int i = 0; i < 3; i++)
 		profile_add(p, f->thread, (uint32_t[]){ main, work }, 2, REASON_OK, 0, 10, 1);
@@ -187,7 +189,7 @@ static int setup(void **state)
 		profile_add(p, f->thread, (uint32_t[]){ main, work_other_line }, 2, REASON_OK,
 			    PROFILE_GIL, 10, 10);
 	profile_add(p, f->other, (uint32_t[]){ main, work }, 2, REASON_OK, 0, 100, 0);
-	profile_add(p, f->other, (uint32_t[]){ gap, odd }, 2, REASON_DEPTH_LIMIT, 0, 7, 0);
+	profile_add(p, f->other, (uint32_t[]){ cut, odd }, 2, REASON_DEPTH_LIMIT, 0, 7, 0);
 	profile_add(p, f->other, NULL, 0, REASON_OK, 0, 1, 0);
 	*state = f;
 	return 0;
@@ -223,11 +225,10 @@ static void expect_collapsed(const struct fixture *f, const char *expected)
 
 static void collapsed_counts_samples_heaviest_first(void **state)
 {
-	expect_collapsed(*state,
-			 "<module> (main.py:30);work (lib/util.py:12) 6\n"
-			 "<module> (main.py:30);work (lib/util.py:11) 5\n"
-			 "[no frames] 1\n"
-			 "[cut: depth_limit];[gap];a\\x3bb\\x0a\\x1b\\\\\\xff (x/util.py:6) 1\n");
+	expect_collapsed(*state, "<module> (main.py:30);work (lib/util.py:12) 6\n"
+				 "<module> (main.py:30);work (lib/util.py:11) 5\n"
+				 "[cut: depth_limit];a\\x3bb\\x0a\\x1b\\\\\\xff (x/util.py:6) 1\n"
+				 "[no frames] 1\n");
 }
 
 static void collapsed_without_lines_merges_functions(void **state)
@@ -235,8 +236,8 @@ static void collapsed_without_lines_merges_functions(void **state)
 	struct fixture *f = *state;
 	f->options.no_line = true;
 	expect_collapsed(f, "<module> (main.py);work (lib/util.py) 11\n"
-			    "[no frames] 1\n"
-			    "[cut: depth_limit];[gap];a\\x3bb\\x0a\\x1b\\\\\\xff (x/util.py) 1\n");
+			    "[cut: depth_limit];a\\x3bb\\x0a\\x1b\\\\\\xff (x/util.py) 1\n"
+			    "[no frames] 1\n");
 }
 
 static void collapsed_with_full_paths(void **state)
@@ -244,10 +245,9 @@ static void collapsed_with_full_paths(void **state)
 	struct fixture *f = *state;
 	f->options.full_paths = true;
 	f->options.no_line = true;
-	expect_collapsed(
-		f, "<module> (/srv/app/main.py);work (/srv/app/lib/util.py) 11\n"
-		   "[no frames] 1\n"
-		   "[cut: depth_limit];[gap];a\\x3bb\\x0a\\x1b\\\\\\xff (/srv/x/util.py) 1\n");
+	expect_collapsed(f, "<module> (/srv/app/main.py);work (/srv/app/lib/util.py) 11\n"
+			    "[cut: depth_limit];a\\x3bb\\x0a\\x1b\\\\\\xff (/srv/x/util.py) 1\n"
+			    "[no frames] 1\n");
 }
 
 static void collapsed_by_thread(void **state)
@@ -258,9 +258,9 @@ static void collapsed_by_thread(void **state)
 	expect_collapsed(f,
 			 "thread 100 (MainThread);<module> (main.py);work (lib/util.py) 10\n"
 			 "thread 101 (odd\\x3b\\x0a\\xff);<module> (main.py);work (lib/util.py) 1\n"
-			 "thread 101 (odd\\x3b\\x0a\\xff);[no frames] 1\n"
-			 "thread 101 (odd\\x3b\\x0a\\xff);[cut: depth_limit];[gap];"
-			 "a\\x3bb\\x0a\\x1b\\\\\\xff (x/util.py) 1\n");
+			 "thread 101 (odd\\x3b\\x0a\\xff);[cut: depth_limit];"
+			 "a\\x3bb\\x0a\\x1b\\\\\\xff (x/util.py) 1\n"
+			 "thread 101 (odd\\x3b\\x0a\\xff);[no frames] 1\n");
 }
 
 static void collapsed_in_ns_of_the_mode(void **state)
@@ -269,8 +269,8 @@ static void collapsed_in_ns_of_the_mode(void **state)
 	f->options.no_line = true;
 	f->options.weights = WRITER_NS;
 	expect_collapsed(f, "<module> (main.py);work (lib/util.py) 200\n"
-			    "[no frames] 1\n"
-			    "[cut: depth_limit];[gap];a\\x3bb\\x0a\\x1b\\\\\\xff (x/util.py) 7\n");
+			    "[cut: depth_limit];a\\x3bb\\x0a\\x1b\\\\\\xff (x/util.py) 7\n"
+			    "[no frames] 1\n");
 	/* Stacks that used no CPU time are not there. */
 	f->profile->facts.mode = PROFILE_CPU;
 	expect_collapsed(f, "<module> (main.py);work (lib/util.py) 63\n");
@@ -317,7 +317,7 @@ static void json_has_all_tables(void **state)
 	expect_json(json_object_get(json_array_get(functions, 2), "name"),
 		    "\"a;b\\n\\u001B\\\\\\\\\\\\xff\"");
 	expect_json(json_array_get(functions, 3),
-		    "{\"name\":\"[gap]\",\"file\":null,\"short_file\":null,\"line\":0,"
+		    "{\"name\":\"[cut: depth_limit]\",\"file\":null,\"short_file\":null,\"line\":0,"
 		    "\"kind\":\"marker\"}");
 	expect_json(json_object_get(root, "frames"), "[[0,30],[1,11],[1,12],[2,6],[3,0]]");
 	expect_json(json_object_get(root, "stacks"), "[[null,0],[0,1],[0,2],[null,4],[3,3]]");
@@ -384,14 +384,14 @@ static void speedscope_has_a_profile_a_thread(void **state)
 		    "[{\"name\":\"<module>\",\"file\":\"main.py\",\"line\":1},"
 		    "{\"name\":\"work\",\"file\":\"lib/util.py\",\"line\":10},"
 		    "{\"name\":\"a;b\\n\\u001B\\\\\\\\\\\\xff\",\"file\":\"x/util.py\",\"line\":5},"
-		    "{\"name\":\"[gap]\"},{\"name\":\"[cut: depth_limit]\"}]");
+		    "{\"name\":\"[cut: depth_limit]\"}]");
 	expect_json(json_object_get(root, "profiles"),
 		    "[{\"type\":\"sampled\",\"name\":\"thread 100 (MainThread)\","
 		    "\"unit\":\"nanoseconds\",\"startValue\":0,\"endValue\":100,"
 		    "\"samples\":[[0,1]],\"weights\":[100]},"
 		    "{\"type\":\"sampled\",\"name\":\"thread 101 (odd;\\n\\\\xff)\","
 		    "\"unit\":\"nanoseconds\",\"startValue\":0,\"endValue\":108,"
-		    "\"samples\":[[0,1],[],[4,3,2]],\"weights\":[100,1,7]}]");
+		    "\"samples\":[[0,1],[3,2],[]],\"weights\":[100,7,1]}]");
 	json_decref(root);
 }
 
