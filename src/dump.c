@@ -93,7 +93,7 @@ static struct error *look_at_all(struct dump *dump)
 /* Names come last: the way to a thread's name goes through its thread pointer. */
 static void add_names(struct dump *dump)
 {
-	names_refresh(dump->subject, NULL);
+	names_refresh(&dump->sampler, NULL);
 	size_t kept = 0;
 	vec_foreach(out, &dump->threads) {
 		vec_foreach(entry, &dump->subject->threads.list) {

@@ -29,10 +29,12 @@ static void set_python_name(struct subject *subject, struct profile *profile,
 		profile_thread_set_python_name(profile, (uint32_t)(sampled->user_id - 1), name);
 }
 
-void names_refresh(struct subject *subject, struct profile *profile)
+void names_refresh(struct sampler *sampler, struct profile *profile)
 {
+	struct subject *subject = sampler->subject;
 	vec_foreach(thread, &subject->threads.list) {
 		thread_read_name(*thread, subject->process);
+		sampler_learn(sampler, *thread);
 		struct sampled *sampled = (*thread)->attached;
 		if (profile && sampled && sampled->user_id)
 			profile_thread_set_kernel_name(profile, (uint32_t)(sampled->user_id - 1),
@@ -52,14 +54,15 @@ void names_refresh(struct subject *subject, struct profile *profile)
 	}
 }
 
-void names_refresh_if_due(struct subject *subject, struct profile *profile, uint64_t now_ns)
+void names_refresh_if_due(struct sampler *sampler, struct profile *profile, uint64_t now_ns)
 {
+	struct subject *subject = sampler->subject;
 	if (now_ns < subject->names_due_ns &&
 	    subject->names_thread_count == subject->threads.list.count)
 		return;
 	subject->names_due_ns = now_ns + REFRESH_NS;
 	subject->names_thread_count = subject->threads.list.count;
-	names_refresh(subject, profile);
+	names_refresh(sampler, profile);
 }
 
 bool names_is_wanted(const struct options *options, const struct thread *thread)

@@ -13,9 +13,9 @@
 
 /* Reads the names that the kernel and Python's threading give the threads; keeps them with the threads, and in @profile (may be
  * NULL) for those that have a number there. */
-void names_refresh(struct subject *subject, struct profile *profile);
+void names_refresh(struct sampler *sampler, struct profile *profile);
 /* The same, when threads have come since or some time has gone by. */
-void names_refresh_if_due(struct subject *subject, struct profile *profile, uint64_t now_ns);
+void names_refresh_if_due(struct sampler *sampler, struct profile *profile, uint64_t now_ns);
 /* True if the filters of @options let @thread through. */
 bool names_is_wanted(const struct options *options, const struct thread *thread);
 /* Asks the target's own file tree whether a directory is a package. @subject must outlive the rules. */

@@ -9,6 +9,9 @@
 #include "python/lines.h"
 #include "snapshot/capsule.h"
 
+/* A thread that is no Python one is looked for in the lists at least once in this many rounds. */
+#define LISTS_PAUSE_MAX 127
+
 /* What a grab works on. */
 struct grab {
 	struct sampler *sampler;
@@ -54,9 +57,18 @@ void sampler_deinit(struct sampler *sampler)
 	sample_frames_deinit(&sampler->stack);
 }
 
+static void read_lists(struct sampler *sampler)
+{
+	if (!sampler->lists_read && subject_read_lists(sampler->subject))
+		sampler->lists_stale = false;
+	sampler->lists_read = true;
+}
+
 void sampler_round(struct sampler *sampler)
 {
 	sampler->lists_read = false;
+	if (sampler->lists_stale)
+		read_lists(sampler);
 }
 
 static struct tsd_thread tsd_thread_of(const struct thread *thread, const struct sampled *sampled)
@@ -108,18 +120,31 @@ static void learn_thread_pointer(struct sampler *sampler, struct thread *thread,
 	struct subject *subject = sampler->subject;
 	if (sampled->thread_pointer)
 		return;
-	if (!sampler->lists_read) {
-		subject_read_lists(subject);
-		sampler->lists_read = true;
+	if (sampled->lists_wait) {
+		sampled->lists_wait--;
+		return;
 	}
+	read_lists(sampler);
 	size_t runtime;
 	const struct py_tstate *tstate = find_in_lists(sampler, thread, sampled, &runtime);
-	if (!tstate || !tstate->thread_id)
+	if (!tstate || !tstate->thread_id) {
+		sampled->lists_pause = sampled->lists_pause < LISTS_PAUSE_MAX ?
+					       2 * sampled->lists_pause + 1 :
+					       LISTS_PAUSE_MAX;
+		sampled->lists_wait = sampled->lists_pause;
 		return;
+	}
 	sampled->runtime = runtime;
 	if (!subject->has_tsd_layout)
 		return;
 	sampled->thread_pointer = tstate->thread_id + subject->tsd.pthread_below;
+}
+
+void sampler_learn(struct sampler *sampler, struct thread *thread)
+{
+	struct sampled *sampled = sampler_of(thread);
+	if (sampled)
+		learn_thread_pointer(sampler, thread, sampled);
 }
 
 /* The thread state of @grab's thread in runtime @number by TSD; 0 with REASON_NO_THREAD_STATE if it has none. */
@@ -191,8 +216,10 @@ static enum reason find_tstate(struct grab *grab, struct py_tstate *tstate_ret)
 	reason = frames_read_tstate(memory, &runtime->py.layout, address, tstate_ret);
 	if (reason)
 		return reason;
-	if (!is_known_interp(runtime, tstate_ret->interp))
+	if (!is_known_interp(runtime, tstate_ret->interp)) {
+		sampler->lists_stale = true;
 		return REASON_BAD_THREAD_STATE;
+	}
 	return REASON_OK;
 }
 

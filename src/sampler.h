@@ -30,6 +30,8 @@ struct sampled {
 	uint64_t slot;		 /* address of the pointer to its thread state, 0: not known */
 	size_t runtime;		 /* in which of the subject's runtimes it was last found */
 	bool never_python;	 /* it had no thread state when last looked at */
+	unsigned lists_wait;	 /* rounds until the lists are asked for it again, */
+	unsigned lists_pause;	 /* longer each time that they did not know it */
 	struct plan plan;
 	struct activity last;	 /* when its stack was last taken asleep */
 	bool has_last;		 /* the user's stack of that moment is still its stack */
@@ -51,7 +53,8 @@ struct sampler {
 	struct sample_frames stack;
 	bool nonblocking;
 	bool keep_codes; /* copy code objects with the next sample, for a capsule */
-	bool lists_read; /* in this round: sampler_round */
+	bool lists_read;  /* in this round: sampler_round */
+	bool lists_stale; /* an interpreter was met that they did not have */
 	struct py_tstate tstate;
 	bool gil;
 };
@@ -72,6 +75,9 @@ void sampler_deinit(struct sampler *sampler);
 void sampler_round(struct sampler *sampler);
 /* What is kept for @thread; NULL without memory. */
 struct sampled *sampler_of(struct thread *thread);
+
+/* Finds out without a stop what the interpreters' lists say of @thread. */
+void sampler_learn(struct sampler *sampler, struct thread *thread);
 
 /*
  * Takes the stack of @thread, which is as @now says (counted, if it sleeps). REASON_NO_THREAD_STATE: it is no Python thread, which

@@ -188,6 +188,14 @@ static bool still_asleep(const struct sampled *sampled, const struct activity *n
 	return sampled->has_last && activity_same_sleep(&sampled->last, now);
 }
 
+/* CPU time since it was last asked for; 0 the first time. */
+static uint64_t cpu_since_last(struct sampled *sampled, const struct activity *now)
+{
+	uint64_t last = sampled->user_cpu_ns;
+	sampled->user_cpu_ns = now->cpu_ns;
+	return last && now->cpu_ns > last ? now->cpu_ns - last : 0;
+}
+
 static void sample_thread(struct session *session, struct thread *thread, uint64_t now_ns)
 {
 	struct sampled *sampled = sampler_of(thread);
@@ -205,11 +213,8 @@ static void sample_thread(struct session *session, struct thread *thread, uint64
 	bool asleep = now.state != ACTIVITY_RUNNING;
 	if (asleep && !session->options->idle)
 		return;
-	if (asleep || session->wants_cpu)
+	if (asleep)
 		activity_count(&thread->files, &now);
-	uint64_t cpu_ns = now.cpu_ns > sampled->user_cpu_ns && sampled->user_cpu_ns ?
-				  now.cpu_ns - sampled->user_cpu_ns :
-				  0;
 
 	bool has;
 	if (asleep && still_asleep(sampled, &now)) {
@@ -218,10 +223,12 @@ static void sample_thread(struct session *session, struct thread *thread, uint64
 	} else {
 		has = take(session, thread, sampled, &now);
 	}
+	/* After the stop: the kernel brings a running thread's counter up to date only when it is switched out. */
+	if (!asleep && session->wants_cpu)
+		activity_count(&thread->files, &now);
 	sampled->has_last = has && asleep;
 	sampled->last = now;
-	if (session->wants_cpu)
-		sampled->user_cpu_ns = now.cpu_ns;
+	uint64_t cpu_ns = cpu_since_last(sampled, &now);
 	if (has)
 		count_sample(session, thread, sampled, wall_ns, cpu_ns);
 }
@@ -258,7 +265,7 @@ static bool round_of_samples(struct session *session, uint64_t tick_ns)
 	}
 	find_python(session, tick_ns);
 	stop_collect(&session->stopper);
-	names_refresh_if_due(session->subject, session->profile, clock_now_ns());
+	names_refresh_if_due(&session->sampler, session->profile, clock_now_ns());
 
 	sampler_round(&session->sampler);
 	vec_foreach(thread, &session->subject->threads.list) {
@@ -349,11 +356,10 @@ static struct error *try_attach(struct session *session)
 	if (session->options->nonblocking)
 		return NULL;
 	pid_t tid = subject->process->tid;
-	struct stop stop = stop_thread(&session->stopper, tid, CAPTURE_TIMEOUT_NS);
-	stop_release(&stop);
-	if (stop.kind != STOP_REFUSED || stop.errnum == ESRCH)
+	int errnum = stop_probe(tid);
+	if (!errnum || errnum == ESRCH)
 		return NULL;
-	return diagnosis_explain_attach(subject->process, tid, stop.errnum);
+	return diagnosis_explain_attach(subject->process, tid, errnum);
 }
 
 static struct error *open_subject(struct session *session, const sigset_t *mask)
@@ -420,8 +426,11 @@ static struct error *record(struct session *session, const sigset_t *mask)
 		return error_prefix(err, "%s", options->program[0]);
 
 	run(session);
+	if (session->subject->python_error)
+		stats_note(&session->profile->stats, "no Python was sampled: %s",
+			   session->subject->python_error->message);
 	count_reads(session);
-	names_refresh(session->subject, session->profile);
+	names_refresh(&session->sampler, session->profile);
 	err = write_profile(session);
 	if (!options->quiet)
 		stats_print_summary(&session->profile->stats, stderr);

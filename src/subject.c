@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "snapshot/capture.h"
 #include "target/diagnosis.h"
 
 static void runtimes_clear(struct subject *subject)
@@ -95,6 +96,20 @@ static bool may_be_libc(const char *path)
 	return false;
 }
 
+/* Thread pointer and id of a thread, for which it is held once; zeroes if that can not be had. */
+static void try_thread(struct subject *subject, struct tsd_thread *thread)
+{
+	struct capture capture = { .stopper = subject->stopper, .arch = subject->arch };
+	struct arch_registers registers;
+	_cleanup_free_ char *ids = process_status_field(subject->process, "NSpid");
+	if (!ids || capture_registers(&capture, subject->process->tid, &registers) ||
+	    !registers.has_thread_pointer)
+		return;
+	const char *last = strrchr(ids, '\t');
+	thread->pointer = registers.thread_pointer;
+	thread->tid = (uint32_t)strtoul(last ? last + 1 : ids, NULL, 10);
+}
+
 static struct error *find_tsd_layout(struct subject *subject, const struct py_runtime *runtime)
 {
 	size_t count = modules_count(subject->modules), used = 0;
@@ -117,6 +132,11 @@ static struct error *find_tsd_layout(struct subject *subject, const struct py_ru
 		.image_count = used,
 		.memory = &subject->live.memory,
 	};
+	struct error *err = tsd_layout_find(&request, &subject->tsd);
+	if (!error_catch(&err, ERROR_UNSUPPORTED))
+		return err;
+	/* A static program may say nothing of its C library: a thread's own id, found where a row puts it, then decides. */
+	try_thread(subject, &request.thread);
 	return tsd_layout_find(&request, &subject->tsd);
 }
 

@@ -36,6 +36,37 @@ static enum reason refused(struct capture *capture, const struct stop *stop)
 	return stop->errnum == ESRCH ? REASON_THREAD_GONE : REASON_SEIZE_FAILED;
 }
 
+/* Why there is no hold; REASON_OK if there is one. */
+static enum reason not_held(struct capture *capture, const struct stop *stop)
+{
+	switch (stop->kind) {
+	case STOP_ENDED:
+		return REASON_THREAD_GONE;
+	case STOP_TIMEOUT:
+		return REASON_STOP_TIMEOUT;
+	case STOP_REFUSED:
+		return refused(capture, stop);
+	default:
+		return REASON_OK;
+	}
+}
+
+enum reason capture_registers(struct capture *capture, pid_t tid,
+			      struct arch_registers *registers_ret)
+{
+	struct stop stop = stop_thread(capture->stopper, tid, CAPTURE_TIMEOUT_NS);
+	enum reason reason = not_held(capture, &stop);
+	if (reason)
+		return reason;
+	struct arch_registers registers;
+	bool ok = read_registers(capture->arch, tid, &registers);
+	stop_release(&stop);
+	if (!ok)
+		return REASON_REGISTERS;
+	*registers_ret = registers;
+	return REASON_OK;
+}
+
 static enum reason copy_held(struct capture *capture, const struct stop *stop,
 			     const struct plan *plan, bool registers, capture_grab grab,
 			     void *data, struct snapshot *snapshot)
@@ -54,18 +85,11 @@ enum reason capture_held(struct capture *capture, const struct thread *thread,
 	begin(snapshot, thread, SNAPSHOT_HELD);
 	snapshot->asked_ns = clock_now_ns();
 	struct stop stop = stop_thread(capture->stopper, thread->tid, CAPTURE_TIMEOUT_NS);
-	switch (stop.kind) {
-	case STOP_ENDED:
-		return REASON_THREAD_GONE;
-	case STOP_TIMEOUT:
-		return REASON_STOP_TIMEOUT;
-	case STOP_REFUSED:
-		return refused(capture, &stop);
-	default:
-		break;
-	}
+	enum reason reason = not_held(capture, &stop);
+	if (reason)
+		return reason;
 	snapshot->held_ns = clock_now_ns();
-	enum reason reason = copy_held(capture, &stop, plan, registers, grab, data, snapshot);
+	reason = copy_held(capture, &stop, plan, registers, grab, data, snapshot);
 	stop_release(&stop);
 	snapshot->released_ns = clock_now_ns();
 

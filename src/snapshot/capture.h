@@ -44,6 +44,10 @@ enum reason capture_asleep(struct capture *capture, struct thread *thread,
 			   const struct activity *before, const struct plan *plan,
 			   capture_grab grab, void *data, struct snapshot *snapshot);
 
+/* Holds thread @tid for its registers only. The same reasons. */
+enum reason capture_registers(struct capture *capture, pid_t tid,
+			      struct arch_registers *registers_ret);
+
 /* Copies from a thread without stopping it, whatever it does. */
 enum reason capture_running(struct capture *capture, const struct thread *thread,
 			    const struct plan *plan, capture_grab grab, void *data,

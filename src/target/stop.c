@@ -7,6 +7,7 @@
 #include <sys/ptrace.h>
 #include <sys/wait.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "base/clock.h"
 #include "target/ptrace.h"
@@ -106,6 +107,20 @@ struct stop stop_thread(struct stopper *stopper, pid_t tid, uint64_t timeout_ns)
 	}
 	*stop_pending_append(&stopper->pending) = tid;
 	return (struct stop){ .kind = STOP_TIMEOUT, .tid = tid };
+}
+
+int stop_probe(pid_t tid)
+{
+	pid_t child = fork();
+	if (child == 0)
+		_exit(ptrace_seize(tid));
+	int status;
+	while (child > 0 && waitpid(child, &status, 0) < 0)
+		if (errno != EINTR)
+			return errno;
+	if (child < 0 || !WIFEXITED(status))
+		return child < 0 ? errno : EIO;
+	return WEXITSTATUS(status);
 }
 
 void stop_release(const struct stop *stop)

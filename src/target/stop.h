@@ -58,6 +58,11 @@ static inline bool stop_is_held(const struct stop *stop)
 void stop_release(const struct stop *stop);
 /* Detaches pending threads that have stopped by now. Cheap when there is none. */
 void stop_collect(struct stopper *stopper);
+/*
+ * Whether thread @tid may be held, without holding it: 0 or the errno of PTRACE_SEIZE. A child of ours becomes its tracer and ends
+ * at once, which leaves the thread as it was; to detach from it ourselves we would have to stop it.
+ */
+int stop_probe(pid_t tid);
 /* Sleeps until some thread that is waited for, or a child, changes state; @ns at most. */
 void stop_wait(uint64_t ns);
 /* True if @tid is still waited for: it must not be seized again. */

@@ -80,6 +80,13 @@ static struct error *make_group(struct collapsed *c, uint32_t thread, uint32_t *
 	return NULL;
 }
 
+/* In the modes whose samples weigh differently, their number says little. */
+static enum writer_weights usual_weights(const struct profile *profile)
+{
+	enum profile_mode mode = profile->facts.mode;
+	return mode == PROFILE_CPU || mode == PROFILE_OFFCPU ? WRITER_NS : WRITER_SAMPLES;
+}
+
 static struct error *add_samples(struct collapsed *c, struct fold *fold)
 {
 	vec_foreach (sample, &c->profile->samples) {
@@ -87,8 +94,8 @@ static struct error *add_samples(struct collapsed *c, struct fold *fold)
 		struct error *err = make_group(c, sample->thread, &group);
 		if (!err)
 			err = fold_add(fold, group, sample->stack,
-				       writer_weight(c->profile, c->options, WRITER_SAMPLES,
-						     sample));
+				       writer_weight(c->profile, c->options,
+						     usual_weights(c->profile), sample));
 		if (err)
 			return err;
 	}

@@ -43,7 +43,8 @@ void jsonstream_add(struct jsonstream *json, const char *key, json_t *value)
 	}
 	next_item(json, key);
 	/* What else can fail is the stream, whose state the caller of a writer looks at. */
-	(void)json_dumpf(value, json->stream, JSON_COMPACT | JSON_ENCODE_ANY);
+	(void)json_dumpf(value, json->stream,
+			 JSON_COMPACT | JSON_ENCODE_ANY | JSON_REAL_PRECISION(9));
 	json_decref(value);
 }
 

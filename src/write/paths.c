@@ -78,7 +78,7 @@ static size_t known_root(const char *file)
 			 component_is(component, length, "lib64") ||
 			 component_is(component, length, "lib32");
 	}
-	return file[root] ? root : 0;
+	return root;
 }
 
 /* Where the last component of the first @length bytes of @file starts. */
@@ -141,10 +141,7 @@ static bool lengthen(struct path *path, int round)
 {
 	if (!path->start)
 		return false;
-	/* The slash before a component at the top of the tree is a step of its own. */
-	path->start = round >= ROUNDS_MAX || path->start == 1
-			      ? 0
-			      : last_component(path->file, path->start - 1);
+	path->start = round < ROUNDS_MAX ? last_component(path->file, path->start - 1) : 0;
 	return true;
 }
 
