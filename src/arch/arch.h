@@ -16,6 +16,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "arch/decode.h"
+
 /* Room for the register numbers of every CPU here, DWARF numbering. */
 #define ARCH_REGISTERS_MAX 33
 
@@ -39,12 +41,19 @@ struct arch {
 	const char *name;
 	uint16_t elf_machine;
 	unsigned pc, sp, fp, return_address; /* DWARF numbers */
+	unsigned registers; /* DWARF numbers below it are general registers: the ones a walk carries */
+	uint64_t kept;	    /* a bit a DWARF number: a callee keeps it */
+	/* Where the return address is as long as unwind information says nothing else: bytes from the CFA; 0: in its register. */
+	int return_address_at;
+	bool negates_ra_state; /* DW_CFA 0x2c and 0x2d sign and unsign the return address */
 	struct arch_regset general;
 	struct arch_regset thread_pointer; /* note 0: it is in the general set */
 
 	/* Fills @registers from the two sets as the kernel gave them; @thread may be NULL where the general set has it. */
 	void (*parse_registers)(const void *general, const void *thread,
 				struct arch_registers *registers);
+	/* Name of a register by its DWARF number; NULL from registers on. */
+	const char *(*register_name)(unsigned number);
 	/* Name of a system call by its number; NULL if it has none. */
 	const char *(*syscall_name)(long number);
 };

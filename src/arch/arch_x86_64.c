@@ -18,12 +18,16 @@ static const struct {
 #undef REGISTER
 };
 
+enum {
+	REGISTERS = sizeof(registers_at) / sizeof(registers_at[0])
+};
+
 static void parse_registers(const void *general, const void *thread,
 			    struct arch_registers *registers)
 {
 	*registers = (struct arch_registers){ 0 };
 	const uint8_t *bytes = general;
-	for (size_t i = 0; i < sizeof(registers_at) / sizeof(registers_at[0]); i++) {
+	for (size_t i = 0; i < REGISTERS; i++) {
 		uint64_t value;
 		memcpy(&value, bytes + registers_at[i].offset, sizeof(value));
 		arch_register_set(registers, registers_at[i].number, value);
@@ -31,6 +35,16 @@ static void parse_registers(const void *general, const void *thread,
 	memcpy(&registers->thread_pointer, bytes + FS_BASE_OFFSET,
 	       sizeof(registers->thread_pointer));
 	registers->has_thread_pointer = true;
+}
+
+static const char *register_name(unsigned number)
+{
+	static const char *const names[] = {
+#define REGISTER(name, number_, offset_, kept) [number_] = #name,
+#include "arch/regs_x86_64.def"
+#undef REGISTER
+	};
+	return number < REGISTERS ? names[number] : NULL;
 }
 
 static const char *syscall_name(long number)
@@ -45,6 +59,13 @@ static const char *syscall_name(long number)
 	return names[number];
 }
 
+enum {
+	KEPT = 0
+#define REGISTER(name, number_, offset_, kept) | (kept) << (number_)
+#include "arch/regs_x86_64.def"
+#undef REGISTER
+};
+
 const struct arch arch_x86_64 = {
 	.name = "x86-64",
 	.elf_machine = EM_X86_64,
@@ -52,7 +73,11 @@ const struct arch arch_x86_64 = {
 	.sp = 7,
 	.fp = 6,
 	.return_address = 16,
+	.registers = REGISTERS,
+	.kept = KEPT,
+	.return_address_at = -8,
 	.general = { .note = NT_PRSTATUS, .size = GENERAL_SIZE },
 	.parse_registers = parse_registers,
+	.register_name = register_name,
 	.syscall_name = syscall_name,
 };

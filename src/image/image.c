@@ -14,6 +14,8 @@
 /* Real files have at most about 20 program headers; a core file of a large process is no image. */
 #define SEGMENT_LIMIT 128
 #define SECTION_LIMIT 1000000
+/* Debug information of the largest libraries is larger, its .debug_frame is not. */
+#define SECTION_DATA_LIMIT (UINT64_C(256) << 20)
 /* PT_NOTE of a file with many notes is some kilobytes. */
 #define NOTES_LIMIT 65536
 /* ELF and program headers are read from a process within this many bytes of its first page. */
@@ -144,6 +146,10 @@ static struct error *add_header(struct image *image, const GElf_Phdr *phdr)
 		image->tls_size = phdr->p_memsz;
 		image->tls_align = phdr->p_align;
 		image->tls_vaddr = phdr->p_vaddr;
+		break;
+	case PT_GNU_EH_FRAME:
+		image->eh_frame_hdr_vaddr = phdr->p_vaddr;
+		image->eh_frame_hdr_size = phdr->p_filesz;
 		break;
 	case PT_NOTE:
 		if (image->notes_count < sizeof(image->notes_vaddr) / sizeof(uint64_t)) {
@@ -333,6 +339,15 @@ bool image_tls(const struct image *image, uint64_t *size_ret, uint64_t *align_re
 	return true;
 }
 
+bool image_eh_frame_hdr(const struct image *image, uint64_t *vaddr_ret, uint64_t *size_ret)
+{
+	if (!image->eh_frame_hdr_size)
+		return false;
+	*vaddr_ret = image->eh_frame_hdr_vaddr;
+	*size_ret = image->eh_frame_hdr_size;
+	return true;
+}
+
 static uint64_t round_up_4(uint64_t value)
 {
 	return (value + 3) & ~UINT64_C(3);
@@ -391,27 +406,33 @@ const uint8_t *image_build_id(const struct image *image, size_t *size_ret)
 
 /* ---- sections ---- */
 
-bool image_find_section(const struct image *image, const char *name, uint32_t type,
-			GElf_Shdr *shdr_ret)
+static Elf_Scn *find_section(const struct image *image, const char *name, uint32_t type,
+			     GElf_Shdr *shdr_ret)
 {
 	size_t count, names;
 	if (elf_getshdrnum(image->elf, &count) || count > SECTION_LIMIT ||
 	    (name && elf_getshdrstrndx(image->elf, &names)))
-		return false;
+		return NULL;
 	for (size_t i = 1; i < count; i++) {
 		Elf_Scn *scn = elf_getscn(image->elf, i);
 		GElf_Shdr shdr;
 		if (!scn || !gelf_getshdr(scn, &shdr))
-			return false;
+			return NULL;
 		if (type != SHT_NULL && shdr.sh_type != type)
 			continue;
 		const char *found = name ? elf_strptr(image->elf, names, shdr.sh_name) : NULL;
 		if (name && (!found || strcmp(found, name)))
 			continue;
 		*shdr_ret = shdr;
-		return true;
+		return scn;
 	}
-	return false;
+	return NULL;
+}
+
+bool image_find_section(const struct image *image, const char *name, uint32_t type,
+			GElf_Shdr *shdr_ret)
+{
+	return find_section(image, name, type, shdr_ret) != NULL;
 }
 
 bool image_section(const struct image *image, const char *name, struct image_section *section_ret)
@@ -425,5 +446,31 @@ bool image_section(const struct image *image, const char *name, struct image_sec
 		.size = shdr.sh_size,
 		.has_bits = shdr.sh_type != SHT_NOBITS,
 	};
+	return true;
+}
+
+/* Only the size that the header claims is known before. */
+static bool decompress(Elf_Scn *scn, const GElf_Shdr *shdr)
+{
+	GElf_Chdr chdr;
+	if (!(shdr->sh_flags & SHF_COMPRESSED))
+		return true;
+	return gelf_getchdr(scn, &chdr) && chdr.ch_size <= SECTION_DATA_LIMIT &&
+	       elf_compress(scn, 0, 0) >= 0;
+}
+
+bool image_section_data(const struct image *image, const char *name, const uint8_t **data_ret,
+			size_t *size_ret)
+{
+	GElf_Shdr shdr;
+	Elf_Scn *scn = find_section(image, name, SHT_NULL, &shdr);
+	if (!scn || shdr.sh_type == SHT_NOBITS || shdr.sh_size > SECTION_DATA_LIMIT ||
+	    !decompress(scn, &shdr))
+		return false;
+	Elf_Data *data = elf_getdata(scn, NULL);
+	if (!data || !data->d_buf)
+		return false;
+	*data_ret = data->d_buf;
+	*size_ret = data->d_size;
 	return true;
 }

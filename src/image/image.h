@@ -65,6 +65,9 @@ const struct image_segment *image_segments(const struct image *image, size_t *co
 /* p_memsz, p_align and p_vaddr of PT_TLS; false if there is none. */
 bool image_tls(const struct image *image, uint64_t *size_ret, uint64_t *align_ret,
 	       uint64_t *vaddr_ret);
+/* p_vaddr and p_filesz of PT_GNU_EH_FRAME, the search table of .eh_frame; false if there is none.
+ */
+bool image_eh_frame_hdr(const struct image *image, uint64_t *vaddr_ret, uint64_t *size_ret);
 /* NT_GNU_BUILD_ID; NULL with *size_ret 0 if there is none. */
 const uint8_t *image_build_id(const struct image *image, size_t *size_ret);
 
@@ -78,5 +81,9 @@ bool image_symbol(const struct image *image, const char *name, struct image_symb
 bool image_dynamic_symbol(const struct image *image, const char *name,
 			  struct image_symbol *symbol_ret);
 bool image_section(const struct image *image, const char *name, struct image_section *section_ret);
+/* All bytes of a section, decompressed if need be; owned by the image. False if it is not there,
+ * has none, or is too large. */
+bool image_section_data(const struct image *image, const char *name, const uint8_t **data_ret,
+			size_t *size_ret);
 /* Bytes as they are in the file at @vaddr; false outside what the file holds (.bss is outside). */
 bool image_read(const struct image *image, uint64_t vaddr, void *buffer, size_t size);

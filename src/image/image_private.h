@@ -54,6 +54,7 @@ struct image {
 	uint16_t machine, type;
 	struct segment_vec segments;
 	uint64_t dynamic_vaddr, dynamic_size;
+	uint64_t eh_frame_hdr_vaddr, eh_frame_hdr_size; /* size 0: there is none */
 	uint64_t tls_size, tls_align, tls_vaddr;
 	bool has_tls;
 	uint64_t notes_vaddr[8], notes_size[8];

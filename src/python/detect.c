@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "arch/decode.h"
+#include "arch/arch.h"
 #include "base/vec.h"
 #include "python/detect_scan.h"
 #include "python/frames.h"
@@ -184,17 +184,25 @@ static bool is_code_type(struct memory *memory, const struct py_layout *layout, 
 
 /* ---- the lists of interpreters and thread states ---- */
 
-/* Adds the thread states of @interp to *count; false if one of them is none of its. */
+/*
+ * Adds the thread states of @interp to *count; false if one of them is none of its. A list that
+ * leads back into itself is seen by a mark that follows at doubling distances (Brent).
+ */
 static bool count_tstates(struct memory *memory, const struct py_layout *layout, uint64_t interp,
 			  size_t *count)
 {
-	uint64_t tstate, owner;
+	uint64_t tstate, owner, mark = 0;
 	if (!memory_read_u64(memory, interp + layout->interp_threads_head, &tstate))
 		return false;
-	for (size_t i = 0; tstate && i < TSTATE_LIMIT; i++) {
+	for (size_t i = 1, move = 1; tstate && tstate != mark && *count < TSTATE_LIMIT; i++) {
 		if (!memory_read_u64(memory, tstate + layout->tstate_interp, &owner) ||
-		    owner != interp ||
-		    !memory_read_u64(memory, tstate + layout->tstate_next, &tstate))
+		    owner != interp)
+			return false;
+		if (i == move) {
+			mark = tstate;
+			move *= 2;
+		}
+		if (!memory_read_u64(memory, tstate + layout->tstate_next, &tstate))
 			return false;
 		++*count;
 	}

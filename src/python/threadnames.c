@@ -127,16 +127,16 @@ bool threadnames_read(struct memory *memory, const struct py_layout *layout, uin
 
 void threadnames_deinit(struct threadnames *names)
 {
-	vec_foreach (name, names)
-		free(name->name);
+	for (size_t i = 0; i < names->count; i++)
+		free(names->items[i].name);
 	threadname_vec_deinit(names);
 }
 
 const char *threadnames_find(const struct threadnames *names, uint64_t ident)
 {
-	vec_foreach (name, names) {
-		if (name->ident == ident)
-			return name->name;
+	for (size_t i = 0; i < names->count; i++) {
+		if (names->items[i].ident == ident)
+			return names->items[i].name;
 	}
 	return NULL;
 }

@@ -9,7 +9,6 @@
 #include <string.h>
 
 #include "arch/arch.h"
-#include "arch/decode.h"
 
 /*
  * glibc   pthread + first_block:  slot 0 … slot 31

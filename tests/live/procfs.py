@@ -59,6 +59,18 @@ def switches(pid, tid=None):
     return int(status(pid, tid)["voluntary_ctxt_switches"])
 
 
+def wait_settled(pid, tids):
+    """Waits until these threads have all been asleep, without waking up, for 20 looks of 5 ms."""
+    looks, before = 0, None
+    deadline = time.monotonic() + PATIENCE_S
+    while looks < 20:
+        assert time.monotonic() < deadline, "the threads do not come to rest: %s" % states(pid)
+        now = [(state(pid, tid), switches(pid, tid)) for tid in tids]
+        looks = looks + 1 if now == before and all(letter == "S" for letter, _ in now) else 0
+        before = now
+        time.sleep(0.005)
+
+
 def schedule(pid, tid=None):
     """(ns on a CPU, ns waiting for a CPU)"""
     fields = read(pid, tid or pid, "schedstat").split()

@@ -5,6 +5,7 @@ about, ends with ENDED when it is asked to, and is killed at the end of the test
 """
 
 import contextlib
+import ctypes
 import json
 import os
 import pathlib
@@ -18,6 +19,7 @@ import time
 import procfs
 
 PROGRAMS = pathlib.Path(__file__).resolve().parents[1] / "programs"
+libc = ctypes.CDLL(None, use_errno=True)
 ENDED = 7  # the exit code of handshake.py
 
 
@@ -59,9 +61,17 @@ class Target:
     def tell(self, signal_number):
         os.kill(self.pid, signal_number)
 
+    def tell_main(self, signal_number):
+        """
+        Sends a signal to the main thread. One for the process may be taken by any thread, and CPython's eval loop does not
+        always notice that.
+        """
+        if libc.tgkill(self.pid, self.pid, signal_number) != 0:
+            raise OSError(ctypes.get_errno(), "tgkill")
+
     def count(self):
         """The answer of a target that prints its counters (JSON) when SIGUSR1 arrives."""
-        self.tell(signal.SIGUSR1)
+        self.tell_main(signal.SIGUSR1)
         return json.loads(self.read_line())
 
     def check_untouched(self, allowed_states="RSDIZ"):
@@ -91,7 +101,7 @@ class Target:
     def finish(self, by="SIGTERM"):
         """Asks the target to end as it would without us and checks that it does."""
         if by == "SIGTERM":
-            self.tell(signal.SIGTERM)
+            self.tell_main(signal.SIGTERM)
         elif by == "stdin":
             self.process.stdin.close()
         return self.wait_end()

@@ -9,15 +9,11 @@ import runs
 import targets
 
 
-def settle(target, tids, letter):
-    procfs.wait_until(lambda: all(procfs.state(target.pid, tid) == letter for tid in tids), "threads in state " + letter)
-
-
 def test_each_thread_once_with_its_state(usual_python, helpers):
     """Given 14 sleepers and 2 that run: 16 threads, each with the system call it waits in or as running."""
     with targets.python(usual_python, "sleepers.py", helpers) as target:
         busy, native = (int(tid) for tid in target.words)
-        settle(target, [tid for tid in procfs.threads(target.pid) if tid not in (busy, native)], "S")
+        procfs.wait_settled(target.pid, [tid for tid in procfs.threads(target.pid) if tid not in (busy, native)])
         dumped = runs.dump(target)
         assert sorted(dumped) == procfs.threads(target.pid)
         assert dumped[busy]["state"] == dumped[native]["state"] == "running"

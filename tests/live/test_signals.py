@@ -56,12 +56,18 @@ def progress(target):
     return procfs.schedule(target.pid)[0]
 
 
+def stop(target):
+    """Puts the target into job-control stop; returns the CPU time that it had used when it stood still."""
+    target.tell(signal.SIGSTOP)
+    procfs.wait_until(lambda: procfs.state(target.pid) == "T", "the target stopped")
+    procfs.wait_until(lambda: not procfs.read(target.pid, target.pid, "syscall").startswith("running"), "standing still")
+    return progress(target)
+
+
 def test_case_4_a_stopped_target_is_seen_and_stays_stopped(usual_python):
     """Given a target in job-control stop, its stack is taken, it stays stopped, and SIGCONT is not swallowed."""
     with targets.python(usual_python, "busy.py") as target:
-        target.tell(signal.SIGSTOP)
-        procfs.wait_until(lambda: procfs.state(target.pid) == "T", "the target stopped")
-        used = progress(target)
+        used = stop(target)
         stacks = runs.pysample("-p", target.pid, "-d", "1s", "--idle").ok().stacks()
         assert runs.share(stacks, "outer") == 100
         assert procfs.state(target.pid) == "T"
@@ -75,8 +81,7 @@ def test_case_4_a_stopped_target_is_seen_and_stays_stopped(usual_python):
 def test_case_4_dump_of_a_stopped_target(usual_python):
     """Given a target in job-control stop, dump shows its stack and leaves it stopped."""
     with targets.python(usual_python, "busy.py") as target:
-        target.tell(signal.SIGSTOP)
-        procfs.wait_until(lambda: procfs.state(target.pid) == "T", "the target stopped")
+        stop(target)
         outcome = runs.pysample("dump", "-p", target.pid).ok()
         assert "outer" in outcome.out
         assert procfs.state(target.pid) == "T"

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: MIT
 """Only threads that run are stopped; sleepers are seen without being disturbed."""
 
-import statistics
 import time
 
 import pytest
@@ -27,7 +26,7 @@ def test_of_16_threads_only_the_2_that_run_are_stopped(usual_python, helpers):
         running = {int(tid) for tid in target.words}
         asleep = [tid for tid in procfs.threads(target.pid) if tid not in running]
         assert len(running) == 2 and len(asleep) == 14
-        procfs.wait_until(lambda: all(procfs.state(target.pid, tid) == "S" for tid in asleep), "14 sleepers")
+        procfs.wait_settled(target.pid, asleep)
         before = {tid: procfs.switches(target.pid, tid) for tid in asleep}
         outcome = runs.record(target, 5, "-F", 200, "--idle")
         assert {tid: procfs.switches(target.pid, tid) for tid in asleep} == before
@@ -91,6 +90,7 @@ def test_case_11_two_hundred_parked_threads_cost_nothing(usual_python, helpers):
     """Given 200 threads in epoll_wait, sampling takes less than 1 % of a CPU from them; they are shown as waiting."""
     with targets.python(usual_python, "parked.py", helpers, 200, 0, FOR_EVER_MS, "epoll_wait") as target:
         parked = [int(tid) for tid in target.words]
+        procfs.wait_settled(target.pid, parked)
         before = sum(procfs.schedule(target.pid, tid)[0] for tid in parked)
         runs.record(target, 8, "-F", 100)
         assert sum(procfs.schedule(target.pid, tid)[0] for tid in parked) - before < 0.01 * 8e9
@@ -101,30 +101,28 @@ def test_case_11_two_hundred_parked_threads_cost_nothing(usual_python, helpers):
 
 
 @pytest.mark.slow
-def test_case_12_one_busy_thread_among_160_is_hardly_slowed(usual_python, helpers):
+def test_case_12_one_busy_thread_among_160_is_hardly_held(usual_python, helpers):
     """
-    Given 160 native threads and a busy Python one at 100 Hz, the busy one does at least 95 % of its rounds in the time in
-    which it could run (wall time without what it waited for a CPU), and no native thread is stopped.
+    Given 160 native threads and a busy Python one at 100 Hz, the busy one is held for less than 5 % of the time (it never
+    sleeps: what is neither running nor waiting for a CPU is being held), and no native thread is stopped.
     """
     with targets.python(usual_python, "parked.py", helpers, 0, 160, FOR_EVER_MS, "epoll_wait") as target:
         parked = [int(tid) for tid in target.words]
+        procfs.wait_settled(target.pid, parked)
         before = {tid: procfs.switches(target.pid, tid) for tid in parked}
 
-        def rate(seconds):
-            rounds, (_, waited), begin = target.count()["rounds"], procfs.schedule(target.pid), time.monotonic()
+        def held_percent(seconds):
+            used, begin = sum(procfs.schedule(target.pid)), time.monotonic()
             time.sleep(seconds)
-            more, (_, waited_more), end = target.count()["rounds"], procfs.schedule(target.pid), time.monotonic()
-            return (more - rounds) / (end - begin - (waited_more - waited) / 1e9)
+            return 100 * (1 - (sum(procfs.schedule(target.pid)) - used) / 1e9 / (time.monotonic() - begin))
 
-        alone, sampled = [], []
-        for _ in range(4):
-            alone.append(rate(0.7))
-            with runs.recording("-p", target.pid, "-F", 100) as run:
-                run.wait_sampling()
-                sampled.append(rate(0.7))
-                run.tell(15)
-                run.result().ok()
-        assert statistics.median(sampled) > 0.95 * statistics.median(alone), (alone, sampled)
+        alone = held_percent(2)
+        with runs.recording("-p", target.pid, "-F", 100) as run:
+            run.wait_sampling()
+            sampled = held_percent(4)
+            run.tell(15)
+            run.result().ok()
+        assert sampled - alone < 5, (alone, sampled)
         assert {tid: procfs.switches(target.pid, tid) for tid in parked} == before
         target.check_untouched()
         target.finish()
@@ -146,10 +144,8 @@ def test_threads_are_told_apart(usual_python):
     """-t puts a root frame for each thread above its stacks."""
     with targets.python(usual_python, "named.py") as target:
         stacks = runs.record(target, 1, "-t").stacks()
-        roots = {frames[0].name for frames in stacks}
-        assert len(roots) >= 2
-        for thread, function in (("worker-a", "work_a"), ("worker-b", "work_b")):
-            mine = [frames for frames in stacks if thread in frames[0].name]
+        for tid, name, function in zip(target.words, ("worker-a", "worker-b"), ("work_a", "work_b")):
+            mine = [frames for frames in stacks if frames[0] == runs.Frame("thread " + tid, name, None)]
             assert mine and all(function in [frame.name for frame in frames] for frames in mine)
         target.finish()
 
@@ -171,12 +167,12 @@ def test_one_thread_by_its_name(usual_python):
 
 
 def test_gil_keeps_the_thread_that_holds_it(every_python):
-    """--gil counts a thread while it holds the GIL: of a busy and a sleeping one, the busy one."""
+    """--gil counts a thread while it holds the GIL: of one that computes in Python and one in a system call, the first."""
     with targets.python(every_python, "gil.py") as target:
+        both = runs.record(target, 1).stacks()
+        assert runs.share(both, "compute") > 20 and runs.share(both, "read_without_gil") > 20
         stacks = runs.record(target, 1, "--gil").stacks()
-        found = runs.names(stacks)
-        assert "compute" in found
-        assert "hash_without_gil" not in found or runs.share(stacks, "hash_without_gil") < 3
+        assert runs.share(stacks, "compute") > 85
         target.finish()
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""exec_away.py leader|thread COMMAND…: busy until SIGUSR2, then the main thread or another executes the command."""
+"""exec_away.py leader|thread COMMAND...: busy until SIGUSR2, then the main thread or another executes the command."""
 
 import os
 import signal

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""launched.py WHAT ARGUMENT…: what a program that is launched may do. Runs on CPython 2.7 and 3."""
+"""launched.py WHAT ARGUMENT...: what a program that is launched may do. Runs on CPython 2.7 and 3."""
 
 import os
 import sys

@@ -217,7 +217,7 @@ def look_at_numbers():
 
 
 def look_at_code():
-    code = look_at_code.__code__
+    code = Plain.__init__.__code__  # its name and its qualified name differ
     address = id(code)
     expect("code_name", word(address + at("code_name")), id(code.co_name))
     expect("code_filename", word(address + at("code_filename")), id(code.co_filename))
@@ -321,20 +321,28 @@ def look_at_data_stack(frame):
     chunk = word(tstate + at("tstate_datastack_chunk"))
     end = chunk + word(chunk + at("chunk_size"))
     expect("chunk_data", chunk + at("chunk_data") <= frame < end, True)
-    expect("datastack_top", frame < word(tstate + at("tstate_datastack_top")) <= end, True)
-    chunks = deeper(300)
+    expect("datastack_top", frame < word(tstate + at("tstate_datastack_top")) < end, True)
+    chunks, frames = deeper(300)
     expect("chunk_previous", chunk in chunks and len(chunks) > 1, True)
+    # The first chunk of a thread leaves its first word free.
+    starts = [chunk + at("chunk_data") for chunk in chunks[:-1]]
+    expect("chunks start with frames", [start in frames for start in starts], [True] * len(starts))
 
 
 def deeper(n):
+    """The chunks, newest first, and all frames of a deep stack."""
     if n:
         return deeper(n - 1)
     chunk = word(call("PyThreadState_Get") + at("tstate_datastack_chunk"))
-    chunks = []
+    chunks, frames = [], []
     while chunk and len(chunks) < 100:
         chunks.append(chunk)
         chunk = word(chunk + at("chunk_previous"))
-    return chunks
+    frame = current_frame()
+    while frame and len(frames) < 1000:
+        frames.append(frame)
+        frame = word(frame + at("iframe_previous"))
+    return chunks, frames
 
 
 def look_at_base_frame():
@@ -404,6 +412,24 @@ def look_at_runtime(tstate, interpreter):
         expect("the value of the key", call("PyThread_tss_get", key), tstate)
 
 
+def look_at_interpreters():
+    """With a second interpreter, where there is a module to make one."""
+    try:
+        import _interpreters as module
+    except ImportError:
+        try:
+            import _xxsubinterpreters as module
+        except ImportError:
+            return
+    main = word(call("PyThreadState_Get") + at("tstate_interp"))
+    other = module.create()
+    runtime = ctypes.addressof(ctypes.c_char.in_dll(ctypes.pythonapi, "_PyRuntime"))
+    interpreter = word(runtime + at("runtime_interpreters_head"))
+    expect("the newest interpreter's next", word(interpreter + at("interp_next")), main)
+    expect("the newest interpreter's id", signed(interpreter + at("interp_id")), int(other))
+    module.destroy(other)
+
+
 def main():
     look_at_types()
     look_at_bytes()
@@ -420,6 +446,7 @@ def main():
     if has("tstate_base_frame"):
         look_at_base_frame()
     look_at_threads()
+    look_at_interpreters()
     print(json.dumps({"wrong": wrong, "seen": sorted(seen)}))
 
 

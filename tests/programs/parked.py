@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 """
-parked.py LIBRARY PYTHON NATIVE TIMEOUT_MS CALL…: threads that wait in system calls that do not restart after a stop, so
+parked.py LIBRARY PYTHON NATIVE TIMEOUT_MS CALL...: threads that wait in system calls that do not restart after a stop, so
 many Python and native ones a call, beside a busy main thread. SIGUSR1 prints {call: [waits, EINTR, failures]} and the
 rounds of the main thread. Runs on CPython 2.7 and 3.
 """

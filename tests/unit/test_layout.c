@@ -271,10 +271,10 @@ static void what_is_unknown_is_refused_by_name(void **state)
 		uint16_t machine;
 		const char *name;
 	} cpus[] = { { EM_RISCV, "riscv" },
-		     { EM_386, "i386" },
+		     { EM_386, "386" },
 		     { EM_PPC64, "ppc64" },
 		     { EM_S390, "s390x" },
-		     { 0x7777, "ELF machine 30583" } };
+		     { 0x7777, "machine 30583" } };
 	for (size_t i = 0; i < sizeof(cpus) / sizeof(cpus[0]); i++)
 		assert_refused(py_layout_select(PY_VERSION(3, 12, 1), cpus[i].machine, false, 0,
 						NULL, 0, &l),
@@ -527,6 +527,36 @@ static void every_field_is_checked(void **state)
 	}
 }
 
+static void the_last_bytes_of_a_struct_are_inside(void **state)
+{
+	struct py_layout good = must_select(PY_VERSION(3, 12, 1), NULL), l = good;
+	l.tstate_next = l.tstate_size - 8;
+	l.iframe_owner = l.iframe_size - 1;
+	l.code_firstlineno = l.code_size - 4;
+	assert_null(py_layout_validate(&l));
+	l = good;
+	l.tstate_next = l.tstate_size;
+	assert_refused(py_layout_validate(&l), ERROR_CORRUPT, "tstate_next is 288, outside");
+	l = good;
+	l.iframe_owner = l.iframe_size;
+	assert_refused(py_layout_validate(&l), ERROR_CORRUPT, "iframe_owner is 72, outside");
+	l = good;
+	l.tstate_size = 0;
+	assert_refused(py_layout_validate(&l), ERROR_CORRUPT, "tstate_size is 0");
+	l = good;
+	l.tstate_size = PY_LIMIT_TSTATE + 8;
+	assert_refused(py_layout_validate(&l), ERROR_CORRUPT, "tstate_size is 8200");
+	l = good;
+	l.unicode_kind_shift = 30;
+	assert_refused(py_layout_validate(&l), ERROR_CORRUPT, "unicode_kind_shift is 30");
+	l = good;
+	l.flag_managed_dict = 0x30;
+	assert_refused(py_layout_validate(&l), ERROR_CORRUPT, "flag_managed_dict is 48");
+	l = good;
+	l.managed_dict = 12;
+	assert_refused(py_layout_validate(&l), ERROR_CORRUPT, "not a multiple of 8");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -542,6 +572,7 @@ int main(void)
 		cmocka_unit_test(a_free_threaded_build_is_recognised),
 		cmocka_unit_test(every_row_validates),
 		cmocka_unit_test(every_field_is_checked),
+		cmocka_unit_test(the_last_bytes_of_a_struct_are_inside),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -239,6 +239,8 @@ static void test_broken_tables(void **state)
 	assert_int_equal(FIND(LOCATIONS, "\xe8\x7e\x7f\x7f\x7f\x7f\x3f", 0),
 			 BROKEN); /* > INT32_MAX */
 	assert_int_equal(FIND(LOCATIONS, "\xe8\x7f\x7f\x7f\x7f\x7f\x7f\x7f", 0), BROKEN);
+	assert_int_equal(FIND(LOCATIONS, "\xe8\x42\x40\x40\x40\x40\x00", 0), 101);
+	assert_int_equal(FIND(LOCATIONS, "\xe8\x42\x40\x40\x40\x40\x40\x00", 0), BROKEN);
 }
 
 static void test_size_limit(void **state)

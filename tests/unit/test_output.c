@@ -14,6 +14,7 @@
 #include <signal.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/sysmacros.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -196,14 +197,43 @@ static void places_that_cannot_be_written_are_refused(void **state)
 	expect_entries(2);
 }
 
-/* Runs @body as a user without privileges; true if none of its checks failed. */
+static off_t size_of(const char *path)
+{
+	struct stat st;
+	return stat(path, &st) ? -1 : st.st_size;
+}
+
+/* Ends a child of as_nobody. */
+static void child_check(bool ok)
+{
+	if (!ok)
+		_exit(1);
+}
+
+static void child_expect_refused(const char *path, const char *message)
+{
+	struct output *output = NULL;
+	struct error *err = output_open(path, &output);
+	child_check(err && !output && !strcmp(err->message, message));
+	error_destroy(err);
+}
+
+static void child_write(const char *path, const char *text)
+{
+	struct output *output;
+	child_check(!output_open(path, &output));
+	fputs(text, output_stream(output));
+	child_check(!output_commit(output));
+}
+
+/* Runs @body in a child, without privileges if we have any; true if none of its checks failed. */
 static bool as_nobody(void (*body)(void))
 {
+	fflush(stdout);
 	pid_t pid = fork();
 	assert_true(pid >= 0);
 	if (!pid) {
-		if (setgid(65534) || setuid(65534))
-			_exit(77);
+		child_check(geteuid() || (!setgid(65534) && !setuid(65534)));
 		body();
 		_exit(0);
 	}
@@ -212,31 +242,20 @@ static bool as_nobody(void (*body)(void))
 	return WIFEXITED(status) && WEXITSTATUS(status) == 0;
 }
 
-static void child_check(bool ok)
-{
-	if (!ok)
-		_exit(1);
-}
-
 static void without_permission(void)
 {
-	struct output *output = NULL;
-	struct error *err = output_open("new", &output);
-	child_check(err && !strcmp(err->message, "cannot write new: Permission denied"));
-	error_destroy(err);
-	err = output_open("closed", &output);
-	child_check(err && !strcmp(err->message, "cannot write closed: Permission denied"));
-	error_destroy(err);
+	child_expect_refused("new", "cannot write new: Permission denied");
+	child_expect_refused("closed", "cannot write closed: Permission denied");
+	child_expect_refused("own/closed", "cannot write own/closed: Permission denied");
 
 	/* Writable, though nothing can be put beside it. */
+	struct output *output;
 	child_check(!output_open("open", &output));
 	fputs("thrown away", output_stream(output));
 	output_abort(output);
-	child_check(!output_open("open", &output));
-	fputs("new", output_stream(output));
-	child_check(!output_commit(output));
-	child_check(!output_open("empty", &output));
-	child_check(!output_commit(output));
+	child_check(size_of("open") == 12);
+	child_write("open", "new");
+	child_write("empty", "");
 }
 
 static void permissions_are_those_of_file_and_directory(void **state)
@@ -249,34 +268,55 @@ static void permissions_are_those_of_file_and_directory(void **state)
 	assert_int_equal(chmod("open", 0666), 0);
 	assert_int_equal(chmod("empty", 0666), 0);
 	assert_int_equal(chmod(".", 0755), 0);
+	assert_int_equal(mkdir("own", 0755), 0);
+	assert_int_equal(chown("own", 65534, 65534), 0);
+	put_file("own/closed", "old");
+	assert_int_equal(chmod("own/closed", 0444), 0);
 	assert_true(as_nobody(without_permission));
 	expect_file("closed", "old");
 	expect_file("open", "new");
 	expect_file("empty", "");
-	expect_entries(3);
+	expect_file("own/closed", "old");
+	expect_entries(4);
+}
+
+/* A device of our own, "device": a broken output must not be able to replace one of the system's.
+ */
+static void make_device(unsigned minor_number)
+{
+	if (mknod("device", S_IFCHR | 0600, makedev(1, minor_number)))
+		skip();
+	int fd = open("device", O_WRONLY | O_CLOEXEC);
+	if (fd < 0)
+		skip();
+	close(fd);
 }
 
 static void a_device_is_written_in_place(void **state)
 {
-	write_output("/dev/null", "gone");
-	assert_true(S_ISCHR(mode_of("/dev/null")));
+	make_device(3); /* null */
+	write_output("device", "gone");
+	assert_int_equal(mode_of("device"), S_IFCHR | 0600);
+	expect_entries(1);
 }
 
 static void a_full_device_is_reported_at_the_end(void **state)
 {
-	struct output *output = open_output("/dev/full");
+	make_device(7); /* full */
+	struct output *output = open_output("device");
 	fputs("text", output_stream(output));
-	expect_commit_fails(output, "cannot write /dev/full: No space left on device");
+	expect_commit_fails(output, "cannot write device: No space left on device");
 }
 
 static void an_early_failure_is_remembered(void **state)
 {
-	struct output *output = open_output("/dev/full");
+	make_device(7);
+	struct output *output = open_output("device");
 	for (int i = 0; i < 100000; i++)
 		fputs("text", output_stream(output));
 	assert_true(ferror(output_stream(output)));
 	clearerr(output_stream(output));
-	expect_commit_fails(output, "cannot write /dev/full: No space left on device");
+	expect_commit_fails(output, "cannot write device: No space left on device");
 }
 
 static void a_file_that_hits_the_size_limit_is_removed(void **state)
@@ -324,29 +364,24 @@ static void a_reader_that_went_away_is_reported(void **state)
 	expect_commit_fails(output, "cannot write fifo: Broken pipe");
 }
 
-/* Makes @fd standard output while @path is written. */
-static void write_with_stdout(int fd, const char *path, const char *text)
-{
-	fflush(stdout);
-	int saved = dup(STDOUT_FILENO);
-	assert_true(saved >= 0);
-	assert_int_equal(dup2(fd, STDOUT_FILENO), STDOUT_FILENO);
-	write_output(path, text);
-	assert_int_equal(dup2(saved, STDOUT_FILENO), STDOUT_FILENO);
-	close(saved);
-}
-
-static void standard_output_is_appended_to_and_stays_open(void **state)
+static void write_to_stdout(void)
 {
 	static const char *const names[] = { NULL,        "-",   "/dev/stdout", "/proc/self/fd/1",
 					     "/dev/fd/1", "link" };
-	put_file("log", "|");
-	assert_int_equal(symlink("/dev/stdout", "link"), 0);
 	int fd = open("log", O_WRONLY | O_APPEND | O_CLOEXEC);
-	assert_true(fd >= 0);
+	child_check(dup2(fd, STDOUT_FILENO) == STDOUT_FILENO);
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
-		write_with_stdout(fd, names[i], "x|");
-	close(fd);
+		child_write(names[i], "x|");
+}
+
+/* Without privileges, so that a broken output cannot replace /dev/stdout. */
+static void standard_output_is_appended_to_and_stays_open(void **state)
+{
+	put_file("log", "|");
+	assert_int_equal(chmod("log", 0666), 0);
+	assert_int_equal(chmod(".", 0755), 0);
+	assert_int_equal(symlink("/dev/stdout", "link"), 0);
+	assert_true(as_nobody(write_to_stdout));
 	expect_file("log", "|x|x|x|x|x|x|");
 	expect_entries(2);
 }

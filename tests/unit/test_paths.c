@@ -70,7 +70,7 @@ static void well_known_roots_need_no_look(void **state)
 
 static void a_directory_of_a_similar_name_is_none(void **state)
 {
-	EXPECT(NULL, { "/home/python3.11/x/a.py", "a.py" }, { "/lib/pythonic/x/b.py", "b.py" },
+	EXPECT(NULL, { "/home/python3.11/x/a.py", "a.py" }, { "/lib/python-x/x/b.py", "b.py" },
 	       { "/lib/python/x/c.py", "c.py" }, { "/my-site-packages/x/d.py", "d.py" },
 	       { "/lib/python3.11", "python3.11" }, { "/x/site-packages/", "/x/site-packages/" });
 }
@@ -93,8 +93,7 @@ static void a_text_grown_into_another_grows_with_it(void **state)
 
 static void names_in_brackets_stay(void **state)
 {
-	static const char *const packages[] = { "<a", NULL };
-	EXPECT(packages, { "<string>", "<string>" },
+	EXPECT(NULL, { "<string>", "<string>" },
 	       { "<frozen importlib._bootstrap>", "<frozen importlib._bootstrap>" },
 	       { "<a/b>", "<a/b>" }, { "", "" }, { "/d/", "/d/" });
 }

@@ -61,6 +61,14 @@ static void test_ascii_takes_one_read(void **state)
 	expect_text(f, text, "handle_request");
 	assert_int_equal(f->fake.reads, 2); /* and one of the type's flags */
 	expect_text(f, fake_ascii(&f->fake, f->unicode, ""), "");
+
+	/* The last object of a page with nothing mapped after it. */
+	f->fake.used = 2 * 4096 - 64;
+	text = fake_ascii(&f->fake, f->unicode, "fifteen letters");
+	assert_int_equal(f->fake.used, 2 * 4096);
+	f->fake.reads = 0;
+	expect_text(f, text, "fifteen letters");
+	assert_int_equal(f->fake.reads, 2);
 }
 
 static void test_compact_kinds(void **state)
@@ -147,7 +155,9 @@ static void test_contradictions(void **state)
 	fake_put_u32(&f->fake, text + 32, 3 << 2 | 1 << 5);
 	expect_reason(f, text, REASON_BAD_TEXT);
 	fake_put_u32(&f->fake, text + 32, 2 << 2 | 1 << 5 | 1 << 6);
+	fake_put(&f->fake, text + 48, "n\0a\0m\0e", 8);
 	expect_reason(f, text, REASON_BAD_TEXT);
+	fake_put(&f->fake, text + 48, "name", 5);
 	fake_put_u32(&f->fake, text + 32, 1 << 2 | 1 << 5 | 1 << 6);
 	fake_put_u8(&f->fake, text + 50, 0x80);
 	expect_reason(f, text, REASON_BAD_TEXT);

@@ -330,7 +330,16 @@ static void test_3_13_inline_values(void **state)
 	fake_put_u64(&f->fake, f->threads[1] - 24, f->modules);
 	put_inline_values(f, 2, 3, 1);
 	expect_names(f);
-	/* A key that was added for another instance: no value here. */
+
+	struct dict attributes;
+	size_t hint = 0;
+	uint64_t value = 0;
+	assert_true(dict_open_instance(&f->fake.memory, &f->layout, f->threads[1], &attributes));
+	assert_true(dict_find(&attributes, "_target", &hint, &value));
+	assert_int_equal(value, f->other);
+	assert_false(dict_find(&attributes, "_args", &hint, &value)); /* not set */
+
+	/* A key that was added for another instance: no room for it here. */
 	put_inline_values(f, 2, 1, 1);
 	assert_int_equal(count_names(f), THREADS - 1);
 }
@@ -380,7 +389,9 @@ static void test_idents(void **state)
 	assert_int_equal(count_names(f), THREADS);
 	fake_put_u64(&f->fake, ident + 16, UINT64_C(1) << 62);
 	assert_int_equal(count_names(f), THREADS - 1);
-	put_entry(f, f->active_entries, false, 1, f->names[1], f->threads[1]); /* no int */
+	fake_put_u64(&f->fake, ident + 16, 2);
+	assert_int_equal(count_names(f), THREADS);
+	fake_put_u64(&f->fake, ident + 8, f->str); /* no int */
 	assert_int_equal(count_names(f), THREADS - 1);
 }
 
@@ -406,9 +417,12 @@ static void test_damaged_threads_have_no_name(void **state)
 	assert_int_equal(count_names(f), 1);
 	fake_put_u64(&f->fake, f->names[2] + 16, UINT64_MAX); /* length */
 	assert_int_equal(count_names(f), 0);
-	fake_put_u64(&f->fake, f->thread + 288, UINT64_MAX); /* tp_dictoffset −1 */
+	fake_put_u64(&f->fake, f->names[2] + 16, 5);
+	assert_int_equal(count_names(f), 1);
+	fake_put_u64(&f->fake, f->thread + 288, 0); /* no tp_dictoffset */
 	assert_int_equal(count_names(f), 0);
-	fake_put_u64(&f->fake, f->thread + 288, 0);
+	fake_put_u64(&f->fake, f->thread + 288, (uint64_t)-8); /* from the end of the object */
+	put_dict_with_name(f, 2, f->threads[2] - 8);
 	assert_int_equal(count_names(f), 0);
 }
 

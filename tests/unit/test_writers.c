@@ -341,7 +341,7 @@ static void json_has_facts_and_losses(void **state)
 	profile_fact(&facts->tool_version, "0.1");
 	profile_fact(&facts->executable, "/usr/bin/py\xffthon");
 	profile_fact(&facts->start_time, "2026-01-02T03:04:05Z");
-	profile_fact_argv(&facts->argv, "python\0\0-c\0cut", 14);
+	profile_fact_argv(&facts->argv, "python\0\0-c\0u", 12);
 	facts->pid = 42;
 	facts->mode = PROFILE_OFFCPU;
 	struct stats *stats = &f->profile->stats;
@@ -357,7 +357,7 @@ static void json_has_facts_and_losses(void **state)
 	expect_json(json_object_get(root, "tool"),
 		    "{\"name\":\"pysample\",\"version\":\"0.1\",\"argv\":null}");
 	expect_json(json_object_get(root, "target"),
-		    "{\"pid\":42,\"argv\":[\"python\",\"\",\"-c\",\"cut\"],"
+		    "{\"pid\":42,\"argv\":[\"python\",\"\",\"-c\",\"u\"],"
 		    "\"executable\":\"/usr/bin/py\\\\xffthon\",\"python_version\":null,"
 		    "\"runtime\":null,\"found_by\":null,\"layout\":null,\"thread_source\":null}");
 	expect_json(json_object_get(root, "start_time"), "\"2026-01-02T03:04:05Z\"");

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* debug_offsets.c: reads _Py_DebugOffsets by the shape of its version. */
 #include "python/layout/debug_offsets.h"
 
 #include <assert.h>

@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * select.c: the layout of one interpreter, put together from its version's behaviour, a measured
+ * row and, where there are any, its own debug offsets.
+ */
 #include "python/layout.h"
 
-#include <elf.h>
-
+#include "arch/arch.h"
 #include "python/layout/debug_offsets.h"
 #include "python/layout/table.h"
 #include "python/layout/validate.h"
@@ -66,24 +69,6 @@ const char *py_layout_origin_name(enum py_layout_origin origin)
 	return "unknown";
 }
 
-static const char *machine_name(uint16_t machine)
-{
-	static const struct {
-		uint16_t machine;
-		const char *name;
-	} names[] = {
-		{ EM_X86_64, "x86-64" },   { EM_AARCH64, "aarch64" }, { EM_386, "i386" },
-		{ EM_ARM, "arm" },         { EM_PPC64, "ppc64" },     { EM_S390, "s390x" },
-		{ EM_RISCV, "riscv" },     { EM_MIPS, "mips" },       { EM_SPARCV9, "sparc64" },
-		{ EM_LOONGARCH, "loong" },
-	};
-	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
-		if (names[i].machine == machine)
-			return names[i].name;
-	}
-	return "unknown";
-}
-
 static py_version minor_of(py_version version)
 {
 	return PY_VERSION(PY_MAJOR(version), PY_MINOR(version), 0);
@@ -121,11 +106,11 @@ static struct error *find_row(py_version version, py_version row_version, uint16
 	}
 	if (!machine_known)
 		return error_create(ERROR_UNSUPPORTED,
-				    "CPython on %s (ELF machine %u) was never measured",
-				    machine_name(machine), machine);
+				    "the layout of CPython on %s was never measured",
+				    arch_machine_name(machine));
 	return error_create(ERROR_UNSUPPORTED, "CPython %u.%u%s on %s was never measured",
 			    PY_MAJOR(version), PY_MINOR(version), free_threaded ? "t" : "",
-			    machine_name(machine));
+			    arch_machine_name(machine));
 }
 
 static void fill_behaviour(const struct behaviour *behaviour, struct py_layout *layout)

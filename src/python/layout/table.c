@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* table.c: the generated tables as data. */
 #include "python/layout/table.h"
 
 #include <elf.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* validate.c: one check for every field of a layout. */
 #include "python/layout/validate.h"
 
 #include <assert.h>
