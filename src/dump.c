@@ -24,12 +24,11 @@ struct dump {
 	struct dump_threads threads;
 };
 
-static void describe(const struct dump *dump, const struct activity *now,
-		     struct dump_thread *out)
+static void describe(const struct dump *dump, const struct activity *now, struct dump_thread *out)
 {
-	out->state = now->state == ACTIVITY_RUNNING ? "running" :
-		     now->state == ACTIVITY_STOPPED ? "stopped" :
-						      "waiting";
+	out->state = now->state == ACTIVITY_RUNNING   ? "running"
+		     : now->state == ACTIVITY_STOPPED ? "stopped"
+						      : "waiting";
 	if (now->state != ACTIVITY_BLOCKED || now->syscall == ACTIVITY_NO_SYSCALL)
 		return;
 	const char *name = dump->subject->arch->syscall_name(now->syscall);
@@ -72,9 +71,9 @@ static bool look_at(struct dump *dump, struct thread *thread, struct dump_thread
 
 static struct error *look_at_all(struct dump *dump)
 {
-	vec_foreach(thread, &dump->subject->threads.list)
+	vec_foreach (thread, &dump->subject->threads.list)
 		sampler_of(*thread);
-	vec_foreach(entry, &dump->subject->threads.list) {
+	vec_foreach (entry, &dump->subject->threads.list) {
 		struct thread *thread = *entry;
 		struct dump_thread out = { 0 };
 		if (dump->options->tids.count && !names_is_wanted(dump->options, thread))
@@ -95,8 +94,8 @@ static void add_names(struct dump *dump)
 {
 	names_refresh(&dump->sampler, NULL);
 	size_t kept = 0;
-	vec_foreach(out, &dump->threads) {
-		vec_foreach(entry, &dump->subject->threads.list) {
+	vec_foreach (out, &dump->threads) {
+		vec_foreach (entry, &dump->subject->threads.list) {
 			const struct sampled *sampled = (*entry)->attached;
 			if ((*entry)->tid != out->tid)
 				continue;
@@ -135,8 +134,9 @@ static struct error *dump_all(struct dump *dump, struct stopper *stopper)
 
 	struct writer_options writing = options->writing;
 	writing.paths = names_path_rules(subject);
-	return (options->json ? dump_print_json : dump_print_text)(
-		dump->profile, &dump->threads, &writing, options->reverse, stdout);
+	return (options->json ? dump_print_json : dump_print_text)(dump->profile, &dump->threads,
+								   &writing, options->reverse,
+								   stdout);
 }
 
 int dump_run(const struct options *options)

@@ -88,7 +88,7 @@ static struct error *add_stack(struct strbuf *buf, const struct profile *profile
 		id_vec_deinit(&frames);
 		return error_no_memory();
 	}
-	vec_foreach(id, &frames) {
+	vec_foreach (id, &frames) {
 		struct frame_text frame = text_of(profile, files, *id);
 		strbuf_adds(buf, "    ");
 		text_add_frame(buf, frame.name, frame.file, frame.line);
@@ -124,7 +124,7 @@ struct error *dump_print_text(const struct profile *profile, const struct dump_t
 		return err;
 	_cleanup_strbuf_ struct strbuf buf = { 0 };
 	add_title(&buf, profile);
-	vec_foreach(thread, threads) {
+	vec_foreach (thread, threads) {
 		strbuf_addc(&buf, '\n');
 		add_head(&buf, thread);
 		err = add_stack(&buf, profile, thread, files, reverse);
@@ -173,7 +173,7 @@ static json_t *json_thread(const struct profile *profile, const struct dump_thre
 			    json_boolean(!thread->lost && thread->end == REASON_OK));
 	struct id_vec frames = { 0 };
 	if (!thread->lost && list_frames(profile, thread->stack, reverse, &frames)) {
-		vec_foreach(id, &frames) {
+		vec_foreach (id, &frames) {
 			struct frame_text frame = text_of(profile, files, *id);
 			json_array_append_new(list, json_frame(&frame));
 		}
@@ -194,13 +194,12 @@ struct error *dump_print_json(const struct profile *profile, const struct dump_t
 	json_t *root = json_object(), *list = json_array();
 	json_object_set_new(root, "pid", json_integer(facts->pid));
 	json_object_set_new(root, "python_version",
-			    facts->python_version ? json_text(facts->python_version) :
-						    json_null());
+			    facts->python_version ? json_text(facts->python_version) : json_null());
 	json_object_set_new(root, "runtime",
 			    facts->runtime ? json_text(facts->runtime) : json_null());
-	json_object_set_new(root, "order", json_string(reverse ? "innermost first" :
-								 "innermost last"));
-	vec_foreach(thread, threads)
+	json_object_set_new(root, "order",
+			    json_string(reverse ? "innermost first" : "innermost last"));
+	vec_foreach (thread, threads)
 		json_array_append_new(list, json_thread(profile, thread, files, reverse));
 	json_object_set_new(root, "threads", list);
 	int failed = json_dumpf(root, out, JSON_INDENT(1));

@@ -15,14 +15,14 @@
 
 struct dump_thread {
 	pid_t tid;
-	char name[16];		/* the kernel's */
-	char python_name[128];	/* "" if it has none */
-	const char *state;	/* "running", "waiting", "stopped" */
-	char syscall[32];	/* that it waits in; "" if none */
-	bool python;		/* it has a thread state */
+	char name[16];         /* the kernel's */
+	char python_name[128]; /* "" if it has none */
+	const char *state;     /* "running", "waiting", "stopped" */
+	char syscall[32];      /* that it waits in; "" if none */
+	bool python;           /* it has a thread state */
 	bool gil;
-	enum reason lost;	/* why there is no stack, REASON_OK if there is one */
-	uint32_t stack;		/* in the profile; PROFILE_NONE: no frames */
+	enum reason lost; /* why there is no stack, REASON_OK if there is one */
+	uint32_t stack;   /* in the profile; PROFILE_NONE: no frames */
 	enum reason end;
 };
 

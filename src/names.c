@@ -13,8 +13,8 @@
 /* Threads may name themselves late; a name is at most this old. */
 #define REFRESH_NS NS_PER_S
 
-static void set_python_name(struct subject *subject, struct profile *profile,
-			    struct thread *thread, const struct threadnames *names)
+static void set_python_name(struct subject *subject, struct profile *profile, struct thread *thread,
+			    const struct threadnames *names)
 {
 	struct sampled *sampled = thread->attached;
 	if (!sampled || !sampled->thread_pointer)
@@ -32,7 +32,8 @@ static void set_python_name(struct subject *subject, struct profile *profile,
 void names_refresh(struct sampler *sampler, struct profile *profile)
 {
 	struct subject *subject = sampler->subject;
-	vec_foreach(thread, &subject->threads.list) {
+	subject_read_lists(subject);
+	vec_foreach (thread, &subject->threads.list) {
 		thread_read_name(*thread, subject->process);
 		sampler_learn(sampler, *thread);
 		struct sampled *sampled = (*thread)->attached;
@@ -42,12 +43,12 @@ void names_refresh(struct sampler *sampler, struct profile *profile)
 	}
 	for (size_t i = 0; i < subject->runtime_count; i++) {
 		const struct subject_runtime *runtime = &subject->runtimes[i];
-		vec_foreach(interp, &runtime->list.interps) {
+		vec_foreach (interp, &runtime->list.interps) {
 			struct threadnames names;
 			if (!threadnames_read(&subject->live.memory, &runtime->py.layout, *interp,
 					      &names))
 				continue;
-			vec_foreach(thread, &subject->threads.list)
+			vec_foreach (thread, &subject->threads.list)
 				set_python_name(subject, profile, *thread, &names);
 			threadnames_deinit(&names);
 		}
@@ -69,11 +70,11 @@ bool names_is_wanted(const struct options *options, const struct thread *thread)
 {
 	if (!options->tids.count && !options->names.count)
 		return true;
-	vec_foreach(tid, &options->tids)
+	vec_foreach (tid, &options->tids)
 		if (*tid == thread->tid)
 			return true;
 	const struct sampled *sampled = thread->attached;
-	vec_foreach(name, &options->names)
+	vec_foreach (name, &options->names)
 		if (!strcmp(*name, thread->name) ||
 		    (sampled && !strcmp(*name, sampled->python_name)))
 			return true;

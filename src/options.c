@@ -33,10 +33,10 @@ enum {
 };
 
 #define IN_RECORD (1u << COMMAND_RECORD)
-#define IN_DUMP	  (1u << COMMAND_DUMP)
+#define IN_DUMP   (1u << COMMAND_DUMP)
 #define IN_DOCTOR (1u << COMMAND_DOCTOR)
 #define IN_REPLAY (1u << COMMAND_REPLAY)
-#define IN_ALL	  (IN_RECORD | IN_DUMP | IN_DOCTOR | IN_REPLAY)
+#define IN_ALL    (IN_RECORD | IN_DUMP | IN_DOCTOR | IN_REPLAY)
 
 /* One row an option: the parser, --help and the checks all come from here. */
 static const struct row {
@@ -46,49 +46,87 @@ static const struct row {
 	const char *help;
 } rows[] = {
 	{ { "pid", required_argument, NULL, 'p' },
-	  IN_RECORD | IN_DUMP | IN_DOCTOR, "PID", "the process to look at" },
+	  IN_RECORD | IN_DUMP | IN_DOCTOR,
+	  "PID",
+	  "the process to look at" },
 	{ { "duration", required_argument, NULL, 'd' },
-	  IN_RECORD, "TIME", "how long: 30s, 500ms, 2m, 1h (default: until it ends or Ctrl-C)" },
+	  IN_RECORD,
+	  "TIME",
+	  "how long: 30s, 500ms, 2m, 1h (default: until it ends or Ctrl-C)" },
 	{ { "rate", required_argument, NULL, 'F' },
-	  IN_RECORD, "HZ", "samples a second of each thread (default: 100)" },
+	  IN_RECORD,
+	  "HZ",
+	  "samples a second of each thread (default: 100)" },
 	{ { "output", required_argument, NULL, 'o' },
-	  IN_RECORD, "FILE", "write there; the ending chooses the format (default: standard output)" },
+	  IN_RECORD,
+	  "FILE",
+	  "write there; the ending chooses the format (default: standard output)" },
 	{ { "format", required_argument, NULL, 'f' },
-	  IN_RECORD, "NAME", "collapsed, json or speedscope" },
+	  IN_RECORD,
+	  "NAME",
+	  "collapsed, json or speedscope" },
 	{ { "threads", no_argument, NULL, 't' },
-	  IN_RECORD, NULL, "put an outermost frame for each thread" },
+	  IN_RECORD,
+	  NULL,
+	  "put an outermost frame for each thread" },
 	{ { "tid", required_argument, NULL, 'T' },
-	  IN_RECORD | IN_DUMP, "TID", "only this thread (may be given again)" },
+	  IN_RECORD | IN_DUMP,
+	  "TID",
+	  "only this thread (may be given again)" },
 	{ { "thread-name", required_argument, NULL, OPTION_THREAD_NAME },
-	  IN_RECORD | IN_DUMP, "NAME", "only threads of this name, Python's or the kernel's" },
+	  IN_RECORD | IN_DUMP,
+	  "NAME",
+	  "only threads of this name, Python's or the kernel's" },
 	{ { "gil", no_argument, NULL, OPTION_GIL },
-	  IN_RECORD, NULL, "only samples of threads that hold the GIL" },
+	  IN_RECORD,
+	  NULL,
+	  "only samples of threads that hold the GIL" },
 	{ { "mode", required_argument, NULL, OPTION_MODE },
-	  IN_RECORD, "MODE", "what a sample weighs: wall, cpu, offcpu or gil (default: wall)" },
-	{ { "idle", no_argument, NULL, OPTION_IDLE },
-	  IN_RECORD, NULL, "sleeping threads too" },
+	  IN_RECORD,
+	  "MODE",
+	  "what a sample weighs: wall, cpu, offcpu or gil (default: wall)" },
+	{ { "idle", no_argument, NULL, OPTION_IDLE }, IN_RECORD, NULL, "sleeping threads too" },
 	{ { "no-idle", no_argument, NULL, OPTION_NO_IDLE },
-	  IN_RECORD, NULL, "only threads that run (default, but for --mode offcpu)" },
+	  IN_RECORD,
+	  NULL,
+	  "only threads that run (default, but for --mode offcpu)" },
 	{ { "no-line", no_argument, NULL, OPTION_NO_LINE },
-	  IN_RECORD, NULL, "group by function instead of line" },
+	  IN_RECORD,
+	  NULL,
+	  "group by function instead of line" },
 	{ { "full-paths", no_argument, NULL, OPTION_FULL_PATHS },
-	  IN_RECORD | IN_DUMP, NULL, "files as the program names them" },
+	  IN_RECORD | IN_DUMP,
+	  NULL,
+	  "files as the program names them" },
 	{ { "weights", required_argument, NULL, OPTION_WEIGHTS },
-	  IN_RECORD, "UNIT", "what collapsed stacks count: samples or ns" },
+	  IN_RECORD,
+	  "UNIT",
+	  "what collapsed stacks count: samples or ns" },
 	{ { "no-jitter", no_argument, NULL, OPTION_NO_JITTER },
-	  IN_RECORD, NULL, "sample at exact intervals" },
+	  IN_RECORD,
+	  NULL,
+	  "sample at exact intervals" },
 	{ { "nonblocking", no_argument, NULL, OPTION_NONBLOCKING },
-	  IN_RECORD | IN_DUMP, NULL, "never stop a thread; what can not be trusted is left out" },
+	  IN_RECORD | IN_DUMP,
+	  NULL,
+	  "never stop a thread; what can not be trusted is left out" },
 	{ { "save-capsules", required_argument, NULL, OPTION_SAVE_CAPSULES },
-	  IN_RECORD, "DIR", "save stopped threads for 'pysample replay'" },
+	  IN_RECORD,
+	  "DIR",
+	  "save stopped threads for 'pysample replay'" },
 	{ { "capsule-every", required_argument, NULL, OPTION_CAPSULE_EVERY },
-	  IN_RECORD, "N", "save only each Nth sample (default: 1)" },
+	  IN_RECORD,
+	  "N",
+	  "save only each Nth sample (default: 1)" },
 	{ { "json", no_argument, NULL, OPTION_JSON },
-	  IN_DUMP | IN_DOCTOR, NULL, "JSON instead of text" },
+	  IN_DUMP | IN_DOCTOR,
+	  NULL,
+	  "JSON instead of text" },
 	{ { "reverse", no_argument, NULL, OPTION_REVERSE },
-	  IN_DUMP, NULL, "innermost frame first" },
-	{ { "quiet", no_argument, NULL, 'q' },
-	  IN_RECORD, NULL, "no progress and no summary" },
+	  IN_DUMP,
+	  NULL,
+	  "innermost frame first" },
+	{ { "quiet", no_argument, NULL, 'q' }, IN_RECORD, NULL, "no progress and no summary" },
 	{ { "help", no_argument, NULL, 'h' }, IN_ALL, NULL, "this text" },
 	{ { "version", no_argument, NULL, 'V' }, IN_ALL, NULL, "the version of pysample" },
 };
@@ -160,8 +198,8 @@ struct error *options_parse_duration(const char *text, uint64_t *ns_ret)
 		const char *suffix;
 		double ns;
 	} units[] = {
-		{ "", 1e9 }, { "s", 1e9 }, { "ms", 1e6 }, { "us", 1e3 }, { "m", 60e9 },
-		{ "h", 3600e9 },
+		{ "", 1e9 },   { "s", 1e9 },  { "ms", 1e6 },
+		{ "us", 1e3 }, { "m", 60e9 }, { "h", 3600e9 },
 	};
 	double value;
 	const char *rest;
@@ -229,8 +267,8 @@ static struct error *parse_weights(const char *text, enum writer_weights *weight
 	else if (!strcmp(text, "ns"))
 		*weights_ret = WRITER_NS;
 	else
-		return error_create(ERROR_USAGE, "there is no weight unit %s: samples and ns are known",
-				    text);
+		return error_create(ERROR_USAGE,
+				    "there is no weight unit %s: samples and ns are known", text);
 	return NULL;
 }
 
@@ -402,8 +440,8 @@ static struct error *check_record(struct options *options, const struct parsed *
 	options->idle = parsed->idle == -1 ? options->mode == PROFILE_OFFCPU : parsed->idle;
 	if (options->mode == PROFILE_GIL_ONLY)
 		options->gil = true;
-	return parsed->format ? writer_by_name(parsed->format, &options->format) :
-				writer_by_ending(options->output, &options->format);
+	return parsed->format ? writer_by_name(parsed->format, &options->format)
+			      : writer_by_ending(options->output, &options->format);
 }
 
 static struct error *check(struct options *options, const struct parsed *parsed, int argc,
@@ -422,9 +460,9 @@ static struct error *check(struct options *options, const struct parsed *parsed,
 		if (optind < argc && after_dashes)
 			options->program = rest;
 		else if (optind < argc)
-			return error_create(ERROR_USAGE,
-					    "unexpected word %s: a program to launch comes after --",
-					    rest[0]);
+			return error_create(
+				ERROR_USAGE,
+				"unexpected word %s: a program to launch comes after --", rest[0]);
 		return check_record(options, parsed);
 	}
 	if (optind < argc)

@@ -29,21 +29,21 @@ DEFINE_VEC(struct name_filter, name_filter, const char *)
 
 struct options {
 	enum command command;
-	pid_t pid;	     /* 0: none given */
-	char **program;	     /* what is launched, NULL-terminated; NULL: nothing */
-	char **files;	     /* replay: NULL-terminated */
+	pid_t pid;            /* 0: none given */
+	char **program;       /* what is launched, NULL-terminated; NULL: nothing */
+	char **files;         /* replay: NULL-terminated */
 	uint64_t duration_ns; /* 0: until the target ends or a signal comes */
 	double rate_hz;
-	const char *output;  /* NULL: standard output */
+	const char *output; /* NULL: standard output */
 	const struct writer *format;
 	enum profile_mode mode;
-	bool idle;	     /* idle threads too */
-	bool gil;	     /* only threads that hold the GIL */
+	bool idle; /* idle threads too */
+	bool gil;  /* only threads that hold the GIL */
 	bool jitter;
 	bool nonblocking;
 	bool quiet;
-	bool json;	     /* dump, doctor */
-	bool reverse;	     /* dump: innermost frame first */
+	bool json;    /* dump, doctor */
+	bool reverse; /* dump: innermost frame first */
 	struct writer_options writing;
 	struct tid_filter tids;
 	struct name_filter names;

@@ -35,16 +35,16 @@ static enum reason add_stack(const struct py_runtime *runtime, struct capsule *c
 {
 	struct memory *memory = &capsule->snapshot.blocks.memory;
 	struct py_tstate tstate;
-	enum reason reason = frames_read_tstate(memory, &runtime->layout, capsule->python.tstate,
-						&tstate);
+	enum reason reason =
+		frames_read_tstate(memory, &runtime->layout, capsule->python.tstate, &tstate);
 	if (reason)
 		return reason;
 	enum reason end = frames_walk(memory, &runtime->layout, &tstate, frames);
 	if (end && end != REASON_DEPTH_LIMIT)
 		return end;
 	for (size_t i = frames->count; i-- > 0;) {
-		reason = add_frame(&runtime->layout, runtime->code_type, memory,
-				   &frames->items[i], text);
+		reason = add_frame(&runtime->layout, runtime->code_type, memory, &frames->items[i],
+				   text);
 		if (reason)
 			return reason;
 	}
@@ -65,10 +65,10 @@ struct error *replay_capsule(struct capsule *capsule, struct strbuf *text)
 		.ob_head_extra = (uint32_t)python->ob_head_extra,
 		.debug_build = python->debug_build,
 	};
-	struct error *err = py_layout_select(runtime.version, capsule->machine,
-					     runtime.debug_build, runtime.ob_head_extra,
-					     &capsule->snapshot.blocks.memory,
-					     runtime.runtime_address, &runtime.layout);
+	struct error *err =
+		py_layout_select(runtime.version, capsule->machine, runtime.debug_build,
+				 runtime.ob_head_extra, &capsule->snapshot.blocks.memory,
+				 runtime.runtime_address, &runtime.layout);
 	if (err)
 		return err;
 	struct py_frames frames = { 0 };

@@ -97,13 +97,13 @@ static const struct py_tstate *find_in_lists(struct sampler *sampler, const stru
 {
 	struct subject *subject = sampler->subject;
 	for (size_t i = 0; i < subject->runtime_count; i++) {
-		vec_foreach(tstate, &subject->runtimes[i].list.tstates) {
-			bool same = sampled->thread_pointer && subject->has_tsd_layout ?
-					    tstate->thread_id ==
-						    sampled->thread_pointer -
-							    subject->tsd.pthread_below :
-					    tid_of_tstate(subject, tstate) ==
-						    (uint32_t)thread->inner_tid;
+		vec_foreach (tstate, &subject->runtimes[i].list.tstates) {
+			bool same =
+				sampled->thread_pointer && subject->has_tsd_layout
+					? tstate->thread_id == sampled->thread_pointer -
+								       subject->tsd.pthread_below
+					: tid_of_tstate(subject, tstate) ==
+						  (uint32_t)thread->inner_tid;
 			if (same) {
 				*runtime_ret = i;
 				return tstate;
@@ -128,9 +128,9 @@ static void learn_thread_pointer(struct sampler *sampler, struct thread *thread,
 	size_t runtime;
 	const struct py_tstate *tstate = find_in_lists(sampler, thread, sampled, &runtime);
 	if (!tstate || !tstate->thread_id) {
-		sampled->lists_pause = sampled->lists_pause < LISTS_PAUSE_MAX ?
-					       2 * sampled->lists_pause + 1 :
-					       LISTS_PAUSE_MAX;
+		sampled->lists_pause = sampled->lists_pause < LISTS_PAUSE_MAX
+					       ? 2 * sampled->lists_pause + 1
+					       : LISTS_PAUSE_MAX;
 		sampled->lists_wait = sampled->lists_pause;
 		return;
 	}
@@ -177,7 +177,7 @@ static enum reason read_by_source(struct grab *grab, size_t number, uint64_t *ts
 
 static bool is_known_interp(const struct subject_runtime *runtime, uint64_t interp)
 {
-	vec_foreach(known, &runtime->list.interps)
+	vec_foreach (known, &runtime->list.interps)
 		if (*known == interp)
 			return true;
 	return false;
@@ -223,20 +223,68 @@ static enum reason find_tstate(struct grab *grab, struct py_tstate *tstate_ret)
 	return REASON_OK;
 }
 
+/*
+ * Frames of the thread's states in other interpreters: one that called into a sub-interpreter has frames in both, and the whole
+ * stack is the one on top of the other.
+ */
+static enum reason walk_siblings(struct grab *grab, const struct subject_runtime *runtime)
+{
+	struct sampler *sampler = grab->sampler;
+	struct memory *memory = &sampler->snapshot.blocks.memory;
+	vec_foreach (listed, &runtime->list.tstates) {
+		if (listed->thread_id != sampler->tstate.thread_id ||
+		    listed->interp == sampler->tstate.interp)
+			continue;
+		struct py_tstate sibling;
+		enum reason reason =
+			frames_read_tstate(memory, &runtime->py.layout, listed->address, &sibling);
+		if (reason || sibling.thread_id != listed->thread_id)
+			/* It ended since the lists were read. */
+			continue;
+		reason = frames_walk(memory, &runtime->py.layout, &sibling, grab->frames);
+		if (reason)
+			return reason;
+		if (!runtime->py.layout.key_follows_swap && sibling.frame &&
+		    gil_is_held_by(memory, &runtime->py, &sibling))
+			sampler->gil = true;
+	}
+	return REASON_OK;
+}
+
+static enum reason walk_thread(struct grab *grab, const struct subject_runtime *runtime)
+{
+	struct sampler *sampler = grab->sampler;
+	struct memory *memory = &sampler->snapshot.blocks.memory;
+	const struct py_layout *layout = &runtime->py.layout;
+	bool others = runtime->list.interps.count > 1;
+	sampler->gil = gil_is_held_by(memory, &runtime->py, &sampler->tstate);
+	if (!sampler->tstate.frame)
+		sampler->lists_stale = true;
+
+	enum reason reason = REASON_OK;
+	if (others && !layout->key_follows_swap)
+		reason = walk_siblings(grab, runtime);
+	if (!reason)
+		reason = frames_walk(memory, layout, &sampler->tstate, grab->frames);
+	if (!reason && others && layout->key_follows_swap)
+		reason = walk_siblings(grab, runtime);
+	return reason;
+}
+
 /* All that a replay will ask for is touched once through the blocks. */
 static enum reason grab_for_capsule(struct grab *grab, const struct subject_runtime *runtime)
 {
 	const struct py_runtime *py = &runtime->py;
 	struct memory *memory = &grab->sampler->snapshot.blocks.memory;
 	struct py_layout layout;
-	struct error *err = py_layout_select(py->version, py->machine, py->debug_build,
-					     py->ob_head_extra, memory, py->runtime_address,
-					     &layout);
+	struct error *err =
+		py_layout_select(py->version, py->machine, py->debug_build, py->ob_head_extra,
+				 memory, py->runtime_address, &layout);
 	error_destroy(err);
 	if (err)
 		return REASON_MEMORY_FAULT;
 	uint64_t last = 0;
-	vec_foreach(frame, grab->frames) {
+	vec_foreach (frame, grab->frames) {
 		if (frame->code == last)
 			continue;
 		last = frame->code;
@@ -256,7 +304,7 @@ static enum reason grab_codes(struct grab *grab, const struct subject_runtime *r
 	/* Not through the blocks: these bytes are needed once, and would be planned for again. */
 	struct memory *memory = &sampler->subject->live.memory;
 	uint64_t last = 0;
-	vec_foreach(frame, grab->frames) {
+	vec_foreach (frame, grab->frames) {
 		if (frame->code == last)
 			continue;
 		last = frame->code;
@@ -283,13 +331,10 @@ static enum reason grab_stack(void *data, struct snapshot *snapshot)
 	enum reason reason = find_tstate(grab, &sampler->tstate);
 	if (reason)
 		return reason;
-	const struct subject_runtime *runtime =
-		&sampler->subject->runtimes[grab->sampled->runtime];
-	struct memory *memory = &snapshot->blocks.memory;
-	reason = frames_walk(memory, &runtime->py.layout, &sampler->tstate, grab->frames);
+	const struct subject_runtime *runtime = &sampler->subject->runtimes[grab->sampled->runtime];
+	reason = walk_thread(grab, runtime);
 	if (reason && reason != REASON_DEPTH_LIMIT)
 		return reason;
-	sampler->gil = gil_is_held_by(memory, &runtime->py, &sampler->tstate);
 	enum reason codes = grab_codes(grab, runtime);
 	if (!codes && sampler->keep_codes)
 		codes = grab_for_capsule(grab, runtime);
@@ -310,9 +355,8 @@ static bool same_chain(const struct py_frames *a, const struct py_frames *b)
 /* Two walks in a row that agree are believed; the second one has the newer lines. */
 static enum reason take_running(struct sampler *sampler, struct grab *grab)
 {
-	enum reason reason = capture_running(&sampler->capture, grab->thread,
-					     &grab->sampled->plan, grab_stack, grab,
-					     &sampler->snapshot);
+	enum reason reason = capture_running(&sampler->capture, grab->thread, &grab->sampled->plan,
+					     grab_stack, grab, &sampler->snapshot);
 	if (reason && reason != REASON_DEPTH_LIMIT)
 		return reason;
 	blocks_learn(&sampler->snapshot.blocks, &grab->sampled->plan);
@@ -390,7 +434,7 @@ static enum reason resolve(struct sampler *sampler, const struct subject_runtime
 	/* What was read inside this stop is right by itself; only what the cache answered is looked at again. */
 	struct memory *memory = &sampler->subject->live.memory;
 	sampler->stack.count = 0;
-	vec_foreach(frame, &sampler->frames) {
+	vec_foreach (frame, &sampler->frames) {
 		struct sample_frame *out = sample_frames_append(&sampler->stack);
 		if (!out)
 			return REASON_NO_MEMORY;
@@ -431,8 +475,8 @@ static bool may_be_python(struct sampler *sampler, struct thread *thread, struct
 	return !asked;
 }
 
-enum reason sampler_take(struct sampler *sampler, struct thread *thread,
-			 const struct activity *now, struct sample *sample_ret)
+enum reason sampler_take(struct sampler *sampler, struct thread *thread, const struct activity *now,
+			 struct sample *sample_ret)
 {
 	struct subject *subject = sampler->subject;
 	struct sampled *sampled = sampler_of(thread);

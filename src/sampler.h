@@ -27,16 +27,16 @@ DEFINE_VEC(struct sample_frames, sample_frames, struct sample_frame)
 /* What is kept for a thread from sample to sample. */
 struct sampled {
 	uint64_t thread_pointer; /* 0: not known yet */
-	uint64_t slot;		 /* address of the pointer to its thread state, 0: not known */
-	size_t runtime;		 /* in which of the subject's runtimes it was last found */
-	bool never_python;	 /* it had no thread state when last looked at */
-	unsigned lists_wait;	 /* rounds until the lists are asked for it again, */
-	unsigned lists_pause;	 /* longer each time that they did not know it */
+	uint64_t slot;           /* address of the pointer to its thread state, 0: not known */
+	size_t runtime;          /* in which of the subject's runtimes it was last found */
+	bool never_python;       /* it had no thread state when last looked at */
+	unsigned lists_wait;     /* rounds until the lists are asked for it again, */
+	unsigned lists_pause;    /* longer each time that they did not know it */
 	struct plan plan;
-	struct activity last;	 /* when its stack was last taken asleep */
-	bool has_last;		 /* the user's stack of that moment is still its stack */
-	char python_name[128];	 /* "" as long as none is known */
-	uint64_t user_id;	 /* the user's, 0 at first */
+	struct activity last;  /* when its stack was last taken asleep */
+	bool has_last;         /* the user's stack of that moment is still its stack */
+	char python_name[128]; /* "" as long as none is known */
+	uint64_t user_id;      /* the user's, 0 at first */
 	uint64_t user_stack;
 	uint64_t user_time_ns;
 	uint64_t user_cpu_ns;
@@ -52,7 +52,7 @@ struct sampler {
 	struct py_frames again; /* the second walk of a thread that is not stopped */
 	struct sample_frames stack;
 	bool nonblocking;
-	bool keep_codes; /* copy code objects with the next sample, for a capsule */
+	bool keep_codes;  /* copy code objects with the next sample, for a capsule */
 	bool lists_read;  /* in this round: sampler_round */
 	bool lists_stale; /* an interpreter was met that they did not have */
 	struct py_tstate tstate;
@@ -63,7 +63,7 @@ struct sample {
 	const struct sample_frame *frames; /* innermost first */
 	size_t count;
 	enum reason end; /* REASON_OK, or why the stack is cut at its outer end */
-	bool gil;	 /* it holds the GIL */
+	bool gil;        /* it holds the GIL */
 	uint64_t tstate;
 	const struct subject_runtime *runtime;
 };
@@ -83,8 +83,8 @@ void sampler_learn(struct sampler *sampler, struct thread *thread);
  * Takes the stack of @thread, which is as @now says (counted, if it sleeps). REASON_NO_THREAD_STATE: it is no Python thread, which
  * is no loss.
  */
-enum reason sampler_take(struct sampler *sampler, struct thread *thread,
-			 const struct activity *now, struct sample *sample_ret);
+enum reason sampler_take(struct sampler *sampler, struct thread *thread, const struct activity *now,
+			 struct sample *sample_ret);
 
 /* Saves what the last successful sampler_take, with keep_codes set, copied. */
 struct error *sampler_save(const struct sampler *sampler, const struct thread *thread,

@@ -211,6 +211,9 @@ static void sample_thread(struct session *session, struct thread *thread, uint64
 	if (now.state == ACTIVITY_ENDED)
 		return;
 	bool asleep = now.state != ACTIVITY_RUNNING;
+	/* Counted when the stop was given up; until it has stopped and was let go there is nothing more to try. */
+	if (!asleep && stop_is_pending(&session->stopper, thread->tid))
+		return;
 	if (asleep && !session->options->idle)
 		return;
 	if (asleep)
@@ -242,9 +245,9 @@ static void find_python(struct session *session, uint64_t now_ns)
 		facts_of_python(session->profile, session->subject);
 		return;
 	}
-	session->find_interval_ns = session->find_interval_ns * 2 < FIND_NS_MAX ?
-					    session->find_interval_ns * 2 :
-					    FIND_NS_MAX;
+	session->find_interval_ns = session->find_interval_ns * 2 < FIND_NS_MAX
+					    ? session->find_interval_ns * 2
+					    : FIND_NS_MAX;
 	session->find_ns = clock_now_ns() + session->find_interval_ns;
 }
 
@@ -268,7 +271,7 @@ static bool round_of_samples(struct session *session, uint64_t tick_ns)
 	names_refresh_if_due(&session->sampler, session->profile, clock_now_ns());
 
 	sampler_round(&session->sampler);
-	vec_foreach(thread, &session->subject->threads.list) {
+	vec_foreach (thread, &session->subject->threads.list) {
 		if (stop_signal)
 			break;
 		if (names_is_wanted(session->options, *thread))
@@ -308,8 +311,7 @@ static void run(struct session *session)
 	session->previous_tick_ns = start_ns;
 	session->find_interval_ns = FIND_NS_MIN;
 
-	while (!stop_signal &&
-	       ticker_next(&session->ticker, clock_now_ns(), &tick_ns, &skipped)) {
+	while (!stop_signal && ticker_next(&session->ticker, clock_now_ns(), &tick_ns, &skipped)) {
 		stats->skipped += skipped;
 		sleep_until(session, tick_ns);
 		if (stop_signal)
@@ -387,8 +389,8 @@ static struct error *write_profile(struct session *session)
 {
 	struct writer_options writing = session->options->writing;
 	writing.paths = names_path_rules(session->subject);
-	struct error *err = session->options->format->write(
-		session->profile, &writing, output_stream(session->output));
+	struct error *err = session->options->format->write(session->profile, &writing,
+							    output_stream(session->output));
 	return err ? err : output_commit(no_cleanup(session->output));
 }
 

@@ -44,10 +44,10 @@ static void image_clear(struct subject *subject)
  */
 static uint64_t find_probe(const struct maps *maps)
 {
-	vec_foreach(mapping, maps)
+	vec_foreach (mapping, maps)
 		if (mapping->read && mapping->inode)
 			return mapping->start;
-	vec_foreach(mapping, maps)
+	vec_foreach (mapping, maps)
 		if (mapping->read)
 			return mapping->start;
 	return 0;
@@ -187,8 +187,8 @@ bool subject_find_python(struct subject *subject)
 	for (size_t i = 0; i < count; i++) {
 		struct subject_runtime *runtime = &subject->runtimes[i];
 		runtime->py = found[i];
-		subject->python_error = code_cache_create(
-			&runtime->py.layout, runtime->py.code_type, &runtime->codes);
+		subject->python_error = code_cache_create(&runtime->py.layout,
+							  runtime->py.code_type, &runtime->codes);
 		if (subject->python_error) {
 			runtimes_clear(subject);
 			return false;

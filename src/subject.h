@@ -25,10 +25,10 @@
 /* One interpreter runtime and the ways to its threads. */
 struct subject_runtime {
 	struct py_runtime py;
-	bool has_source;	     /* pthread TSD leads to thread states */
+	bool has_source; /* pthread TSD leads to thread states */
 	struct tstate_source source;
-	char *source_error;	     /* why it does not, if so; NULL otherwise */
-	struct threadlist list;	     /* as last read */
+	char *source_error;     /* why it does not, if so; NULL otherwise */
+	struct threadlist list; /* as last read */
 	struct code_cache *codes;
 };
 
@@ -45,9 +45,9 @@ struct subject {
 	size_t runtime_count;
 	struct error *python_error; /* why there is no runtime; NULL if there is one */
 	struct threads threads;
-	uint64_t image_number;	    /* grows with each exec that was noticed */
-	uint64_t names_due_ns;	    /* when names of threads are to be read again (names.h), */
-	size_t names_thread_count;  /* or as soon as there is another number of threads */
+	uint64_t image_number;     /* grows with each exec that was noticed */
+	uint64_t names_due_ns;     /* when names of threads are to be read again (names.h), */
+	size_t names_thread_count; /* or as soon as there is another number of threads */
 };
 
 /*

@@ -25,7 +25,7 @@ _pysample() {
 		--capsule-every --quiet --help --version"
 	local dump_options="--pid --tid --thread-name --full-paths --nonblocking --json --reverse --help --version"
 	local doctor_options="--pid --json --help --version"
-	local replay_options="--json --reverse --help --version"
+	local replay_options="--help --version"
 	local short_options="-p -d -F -o -f -t -T -q -h -V"
 
 	COMPREPLY=()

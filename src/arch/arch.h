@@ -41,8 +41,9 @@ struct arch {
 	const char *name;
 	uint16_t elf_machine;
 	unsigned pc, sp, fp, return_address; /* DWARF numbers */
-	unsigned registers; /* DWARF numbers below it are general registers: the ones a walk carries */
-	uint64_t kept;	    /* a bit a DWARF number: a callee keeps it */
+	unsigned
+		registers; /* DWARF numbers below it are general registers: the ones a walk carries */
+	uint64_t kept;     /* a bit a DWARF number: a callee keeps it */
 	/* Where the return address is as long as unwind information says nothing else: bytes from the CFA; 0: in its register. */
 	int return_address_at;
 	bool negates_ra_state; /* DW_CFA 0x2c and 0x2d sign and unsign the return address */

@@ -6,8 +6,8 @@
 #include <string.h>
 
 /* struct user_regs_struct: 27 words, fs_base the 22nd. */
-#define GENERAL_SIZE	216
-#define FS_BASE_OFFSET	168
+#define GENERAL_SIZE   216
+#define FS_BASE_OFFSET 168
 
 static const struct {
 	uint8_t number;
@@ -18,9 +18,7 @@ static const struct {
 #undef REGISTER
 };
 
-enum {
-	REGISTERS = sizeof(registers_at) / sizeof(registers_at[0])
-};
+enum { REGISTERS = sizeof(registers_at) / sizeof(registers_at[0]) };
 
 static void parse_registers(const void *general, const void *thread,
 			    struct arch_registers *registers)

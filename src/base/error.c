@@ -12,8 +12,7 @@ static struct error no_memory = {
 	.message = "out of memory",
 };
 
-static struct error *error_vcreate(enum error_code code, int errnum, const char *format,
-				   va_list ap)
+static struct error *error_vcreate(enum error_code code, int errnum, const char *format, va_list ap)
 {
 	_cleanup_free_ char *text = NULL;
 	if (vasprintf(&text, format, ap) < 0) {

@@ -13,16 +13,16 @@
 #include "base/cleanup.h"
 
 enum error_code {
-	ERROR_OTHER,	   /* the message says all there is */
-	ERROR_USAGE,	   /* the command line is wrong: exit status 2 */
-	ERROR_ERRNO,	   /* a system call failed: see errnum */
+	ERROR_OTHER,       /* the message says all there is */
+	ERROR_USAGE,       /* the command line is wrong: exit status 2 */
+	ERROR_ERRNO,       /* a system call failed: see errnum */
 	ERROR_NO_MEMORY,   /* the one error that is never allocated */
-	ERROR_FAULT,	   /* memory of the target is not readable */
-	ERROR_GONE,	   /* the process or thread has ended or is another program now */
+	ERROR_FAULT,       /* memory of the target is not readable */
+	ERROR_GONE,        /* the process or thread has ended or is another program now */
 	ERROR_PERMISSION,  /* the system does not let us look at the target */
 	ERROR_NOT_PYTHON,  /* no initialised CPython in the process (yet) */
 	ERROR_UNSUPPORTED, /* refused by name: an unmeasured version, shape, C library or CPU */
-	ERROR_CORRUPT,	   /* foreign bytes that contradict themselves */
+	ERROR_CORRUPT,     /* foreign bytes that contradict themselves */
 };
 
 struct error {

@@ -59,7 +59,7 @@ static bool hash_grow(struct hash *hash)
 	bigger.slots = calloc(bigger.capacity, sizeof(*bigger.slots));
 	if (!bigger.slots)
 		return false;
-	hash_foreach(slot, hash)
+	hash_foreach (slot, hash)
 		*hash_find(&bigger, slot->key) = *slot;
 	bigger.count = hash->count;
 	free(hash->slots);

@@ -14,7 +14,7 @@ struct intern {
 	size_t count;
 	size_t capacity;
 	struct hash index; /* hash of the text → chain head */
-	uint32_t *next;	   /* by id: the next string with the same hash */
+	uint32_t *next;    /* by id: the next string with the same hash */
 	size_t next_capacity;
 };
 

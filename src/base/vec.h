@@ -31,7 +31,8 @@ static inline bool vec_reserve_(void **items, size_t *capacity, size_t need, siz
 }
 
 #define DEFINE_VEC(vec_type, prefix, item_type)                                                    \
-	vec_type {                                                                                 \
+	vec_type                                                                                   \
+	{                                                                                          \
 		item_type *items;                                                                  \
 		size_t count;                                                                      \
 		size_t capacity;                                                                   \
@@ -56,6 +57,7 @@ static inline bool vec_reserve_(void **items, size_t *capacity, size_t need, siz
 		return item;                                                                       \
 	}
 
+/* A loop over all items. An empty vector has none, not even a pointer that could be added to. */
 #define vec_foreach(item, vec)                                                                     \
-	for (__typeof__(&*(vec)->items) item = (vec)->items; item < (vec)->items + (vec)->count;   \
-	     item++)
+	for (__typeof__(&*(vec)->items) item = (vec)->items;                                       \
+	     item && item < (vec)->items + (vec)->count; item++)

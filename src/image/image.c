@@ -10,6 +10,12 @@
 #include <unistd.h>
 
 #include "image/image_private.h"
+#include "image/unzstd.h"
+
+/* Of 2022; older headers do not have it. */
+#ifndef ELFCOMPRESS_ZSTD
+#define ELFCOMPRESS_ZSTD 2
+#endif
 
 /* Real files have at most about 20 program headers; a core file of a large process is no image. */
 #define SEGMENT_LIMIT 128
@@ -94,6 +100,15 @@ static struct error *create(const char *name, struct image **image_ret)
 	return NULL;
 }
 
+static void free_loaded(struct loaded *loaded)
+{
+	vec_foreach (copy, &loaded->copies)
+		free(copy->data);
+	copy_vec_deinit(&loaded->copies);
+	free(loaded->symtab.entries);
+	free(loaded);
+}
+
 void image_close(struct image *image)
 {
 	if (image->elf)
@@ -101,8 +116,7 @@ void image_close(struct image *image)
 	if (image->fd >= 0)
 		close(image->fd);
 	if (image->loaded)
-		free(image->loaded->symtab.entries);
-	free(image->loaded);
+		free_loaded(image->loaded);
 	segment_vec_deinit(&image->segments);
 	free(image->data);
 	free(image->name);
@@ -449,23 +463,59 @@ bool image_section(const struct image *image, const char *name, struct image_sec
 	return true;
 }
 
-/* Only the size that the header claims is known before. */
-static bool decompress(Elf_Scn *scn, const GElf_Shdr *shdr)
+/*
+ * ELFCOMPRESS_ZSTD, which libelf unpacks from 0.189 on: a copy of our own, kept with the image. Only
+ * the size that the header claims is known before.
+ */
+static bool unpack_zstd(const struct image *image, size_t index, const GElf_Shdr *shdr,
+			const GElf_Chdr *chdr, const struct section_copy **copy_ret)
 {
-	GElf_Chdr chdr;
-	if (!(shdr->sh_flags & SHF_COMPRESSED))
+	struct copy_vec *copies = &image->loaded->copies;
+	vec_foreach (copy, copies) {
+		if (copy->index != index)
+			continue;
+		*copy_ret = copy;
 		return true;
-	return gelf_getchdr(scn, &chdr) && chdr.ch_size <= SECTION_DATA_LIMIT &&
-	       elf_compress(scn, 0, 0) >= 0;
+	}
+	if (shdr->sh_size <= sizeof(Elf64_Chdr) ||
+	    image_clamp_to_file(image, shdr->sh_offset, shdr->sh_size) != shdr->sh_size)
+		return false;
+	size_t size = shdr->sh_size - sizeof(Elf64_Chdr);
+	_cleanup_free_ uint8_t *packed = malloc(size);
+	_cleanup_free_ uint8_t *data = malloc(chdr->ch_size ? chdr->ch_size : 1);
+	if (!packed || !data ||
+	    !image_read_file(image, shdr->sh_offset + sizeof(Elf64_Chdr), packed, size) ||
+	    !unzstd(packed, size, data, chdr->ch_size))
+		return false;
+	struct section_copy *copy = copy_vec_append(copies);
+	if (!copy)
+		return false;
+	*copy = (struct section_copy){ index, no_cleanup(data), chdr->ch_size };
+	*copy_ret = copy;
+	return true;
 }
 
 bool image_section_data(const struct image *image, const char *name, const uint8_t **data_ret,
 			size_t *size_ret)
 {
 	GElf_Shdr shdr;
+	GElf_Chdr chdr;
 	Elf_Scn *scn = find_section(image, name, SHT_NULL, &shdr);
-	if (!scn || shdr.sh_type == SHT_NOBITS || shdr.sh_size > SECTION_DATA_LIMIT ||
-	    !decompress(scn, &shdr))
+	if (!scn || shdr.sh_type == SHT_NOBITS || shdr.sh_size > SECTION_DATA_LIMIT)
+		return false;
+	/* Once libelf has unpacked a section, it has no such header any more. */
+	bool is_packed = shdr.sh_flags & SHF_COMPRESSED;
+	if (is_packed && (!gelf_getchdr(scn, &chdr) || chdr.ch_size > SECTION_DATA_LIMIT))
+		return false;
+	const struct section_copy *copy;
+	if (is_packed && chdr.ch_type == ELFCOMPRESS_ZSTD) {
+		if (!unpack_zstd(image, elf_ndxscn(scn), &shdr, &chdr, &copy))
+			return false;
+		*data_ret = copy->data;
+		*size_ret = copy->size;
+		return true;
+	}
+	if (is_packed && elf_compress(scn, 0, 0) < 0)
 		return false;
 	Elf_Data *data = elf_getdata(scn, NULL);
 	if (!data || !data->d_buf)

@@ -34,6 +34,15 @@ struct symtab {
 	size_t count;
 };
 
+/* A section that was unpacked by us. */
+struct section_copy {
+	size_t index;
+	uint8_t *data;
+	size_t size;
+};
+
+DEFINE_VEC(struct copy_vec, copy_vec, struct section_copy)
+
 /* What is loaded on demand: behind a pointer, since a look-up does not change what the image is. */
 struct loaded {
 	struct dynamic dynamic;
@@ -41,6 +50,7 @@ struct loaded {
 	bool build_id_looked;
 	uint8_t build_id[BUILD_ID_LIMIT];
 	size_t build_id_size;
+	struct copy_vec copies;
 };
 
 struct image {
@@ -62,6 +72,12 @@ struct image {
 	struct loaded *loaded;
 };
 
+/* Where a table of symbols and its strings are: file offsets or vaddrs. */
+struct symbol_table {
+	uint64_t symbols, count;
+	uint64_t strings, strings_size;
+};
+
 /* @size bytes at a file offset; false for an image from memory, which has no file. */
 bool image_read_file(const struct image *image, uint64_t offset, void *buffer, size_t size);
 /* As image_read; in a process also of writable segments, which may have been relocated. */
@@ -69,3 +85,7 @@ bool image_read_segment(const struct image *image, uint64_t vaddr, void *buffer,
 /* The first section of that name (NULL: any) and type (SHT_NULL: any). */
 bool image_find_section(const struct image *image, const char *name, uint32_t type,
 			GElf_Shdr *shdr_ret);
+/* How much of [@offset, @offset + @size) the file holds: a header may promise more. */
+uint64_t image_clamp_to_file(const struct image *image, uint64_t offset, uint64_t size);
+/* .dynsym as PT_DYNAMIC describes it, in vaddrs; the number of symbols comes from its hash table. */
+bool image_dynamic_table(const struct image *image, struct symbol_table *table_ret);

@@ -9,7 +9,8 @@
 /* Entries of one PT_DYNAMIC; real ones have about 40. */
 #define DYNAMIC_LIMIT 1024
 /* A chain of a hash table that is longer is a loop, made on purpose. */
-#define CHAIN_LIMIT 4096
+#define CHAIN_LIMIT  4096
+#define BUCKET_LIMIT 1000000
 /* A large browser or compiler has a million symbols. */
 #define SYMBOL_LIMIT  16000000
 #define STRINGS_LIMIT ((uint64_t)1 << 30)
@@ -206,6 +207,56 @@ bool image_dynamic_symbol(const struct image *image, const char *name,
 	return true;
 }
 
+/* The symbols of a bucket end where the lowest bit of a hash is set. */
+static bool count_gnu(const struct image *image, uint64_t table, uint64_t *count_ret)
+{
+	uint32_t header[4], last = 0;
+	if (!image_read_segment(image, table, header, sizeof(header)) || header[0] > BUCKET_LIMIT)
+		return false;
+	uint64_t buckets_at = table + sizeof(header) + (uint64_t)header[2] * 8;
+	uint64_t chains_at = buckets_at + (uint64_t)header[0] * 4;
+	for (uint32_t at = 0; at < header[0];) {
+		uint32_t buckets[1024], n = header[0] - at < 1024 ? header[0] - at : 1024;
+		if (!image_read_segment(image, buckets_at + (uint64_t)at * 4, buckets, n * 4))
+			return false;
+		for (uint32_t i = 0; i < n; i++)
+			last = buckets[i] > last ? buckets[i] : last;
+		at += n;
+	}
+	if (last < header[1])
+		return false;
+	for (size_t i = 0; i < CHAIN_LIMIT; i++, last++) {
+		uint32_t hash;
+		if (!read_u32(image, chains_at + (uint64_t)(last - header[1]) * 4, &hash))
+			return false;
+		if (hash & 1) {
+			*count_ret = (uint64_t)last + 1;
+			return true;
+		}
+	}
+	return false;
+}
+
+bool image_dynamic_table(const struct image *image, struct symbol_table *table_ret)
+{
+	const struct dynamic *dynamic = get_dynamic(image);
+	struct symbol_table table = {
+		.symbols = dynamic->symbols,
+		.strings = dynamic->strings,
+		.strings_size = dynamic->strings_size,
+	};
+	uint32_t count;
+	if (!table.symbols || !table.strings)
+		return false;
+	/* DT_HASH: nbucket, nchain, which is the number of symbols. */
+	if (dynamic->sysv_hash && read_u32(image, dynamic->sysv_hash + 4, &count))
+		table.count = count;
+	else if (!dynamic->gnu_hash || !count_gnu(image, dynamic->gnu_hash, &table.count))
+		return false;
+	*table_ret = table;
+	return true;
+}
+
 static int compare_entries(const void *a, const void *b)
 {
 	const struct index_entry *x = a, *y = b;
@@ -215,7 +266,7 @@ static int compare_entries(const void *a, const void *b)
 }
 
 /* Only what the file really holds: a header may promise more than there is memory. */
-static uint64_t clamp_to_file(const struct image *image, uint64_t offset, uint64_t size)
+uint64_t image_clamp_to_file(const struct image *image, uint64_t offset, uint64_t size)
 {
 	struct stat st;
 	uint64_t file_size = image->data_size;
@@ -272,11 +323,13 @@ static void load_symtab(const struct image *image)
 	Elf_Scn *scn = elf_getscn(image->elf, shdr.sh_link);
 	if (!scn || !gelf_getshdr(scn, &strings_shdr) || strings_shdr.sh_type != SHT_STRTAB)
 		return;
-	uint64_t count = clamp_to_file(image, shdr.sh_offset, shdr.sh_size) / sizeof(Elf64_Sym);
+	uint64_t count =
+		image_clamp_to_file(image, shdr.sh_offset, shdr.sh_size) / sizeof(Elf64_Sym);
 	count = count > SYMBOL_LIMIT ? SYMBOL_LIMIT : count;
 	symtab->symbols = shdr.sh_offset;
 	symtab->strings = strings_shdr.sh_offset;
-	symtab->strings_size = clamp_to_file(image, strings_shdr.sh_offset, strings_shdr.sh_size);
+	symtab->strings_size =
+		image_clamp_to_file(image, strings_shdr.sh_offset, strings_shdr.sh_size);
 	if (!count || !symtab->strings_size || symtab->strings_size > STRINGS_LIMIT)
 		return;
 

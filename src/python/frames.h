@@ -20,9 +20,9 @@
 
 struct py_frame {
 	uint64_t address;
-	uint64_t code;	/* PyCodeObject */
-	int64_t lasti;	/* byte offset of the current instruction; negative before the first */
-	bool entry;	/* the outermost frame that its C evaluation loop runs */
+	uint64_t code; /* PyCodeObject */
+	int64_t lasti; /* byte offset of the current instruction; negative before the first */
+	bool entry;    /* the outermost frame that its C evaluation loop runs */
 };
 
 DEFINE_VEC(struct py_frames, py_frames_vec, struct py_frame)
@@ -32,9 +32,9 @@ struct py_tstate {
 	uint64_t address;
 	uint64_t next;
 	uint64_t interp;
-	uint64_t thread_id;	   /* pthread_self of its thread */
+	uint64_t thread_id;        /* pthread_self of its thread */
 	uint64_t native_thread_id; /* gettid, in the innermost PID namespace; 0 up to 3.10 */
-	uint64_t frame;		   /* of the top frame, by whatever way the version has */
+	uint64_t frame;            /* of the top frame, by whatever way the version has */
 	uint64_t datastack_chunk;
 	uint64_t datastack_top;
 };

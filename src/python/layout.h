@@ -108,6 +108,11 @@ struct py_layout {
 	enum py_attributes_kind attributes_kind;
 	bool free_threaded;
 	bool debug_build; /* Py_DEBUG */
+	/*
+	 * A thread that runs another interpreter's thread state (PyThreadState_Swap) has that one under its key from 3.12 on, the
+	 * one it started with before.
+	 */
+	bool key_follows_swap;
 
 	/* f_lasti counts code units of this many bytes: 1 up to 3.9, 2 in 3.10. Heap frames only.
 	 */

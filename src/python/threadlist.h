@@ -14,15 +14,16 @@
 #include "target/memory.h"
 
 /* Real programs have a few interpreters and some thousand threads; a cyclic list ends here. */
-#define THREADLIST_INTERPS_MAX	1024
-#define THREADLIST_THREADS_MAX	65536
+#define THREADLIST_INTERPS_MAX 1024
+#define THREADLIST_THREADS_MAX 65536
 
 DEFINE_VEC(struct interp_vec, interp_vec, uint64_t)
 DEFINE_VEC(struct tstate_vec, tstate_vec, struct py_tstate)
 
 struct threadlist {
-	struct interp_vec interps;  /* PyInterpreterState addresses, newest first as CPython links them */
-	struct tstate_vec tstates;  /* of all interpreters */
+	struct interp_vec
+		interps; /* PyInterpreterState addresses, newest first as CPython links them */
+	struct tstate_vec tstates; /* of all interpreters */
 };
 
 void threadlist_deinit(struct threadlist *list);

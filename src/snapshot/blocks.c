@@ -6,12 +6,12 @@
 #include <string.h>
 
 /* More than any thread of a real program needs for its Python frames; a hostile one gets no further. */
-#define BLOCKS_MAX	  16384
-#define BLOCKS_BYTES_MAX  ((size_t)16 << 20)
+#define BLOCKS_MAX       16384
+#define BLOCKS_BYTES_MAX ((size_t)16 << 20)
 
 /* One vector of process_vm_readv. */
 #define PLAN_RANGES_MAX 1000
-#define PLAN_BYTES_MAX	((size_t)512 << 10)
+#define PLAN_BYTES_MAX  ((size_t)512 << 10)
 /* A range comes back as a rule within a few samples, when the program is where it was; frames of another path wait that long. */
 #define PLAN_UNUSED_MAX 16
 
@@ -203,7 +203,7 @@ void blocks_learn(const struct blocks *blocks, struct plan *plan)
 	/* Blocks and plan are both sorted; the new plan is made in one pass over them. */
 	struct plan learnt = { 0 };
 	size_t hint = 0, total = 0;
-	vec_foreach(block, &blocks->list) {
+	vec_foreach (block, &blocks->list) {
 		unsigned unused = block->used ? 0 : unused_so_far(plan, block, &hint) + 1;
 		if (unused > PLAN_UNUSED_MAX || learnt.count >= PLAN_RANGES_MAX ||
 		    block->size > PLAN_BYTES_MAX - total)

@@ -96,7 +96,7 @@ static json_t *json_registers(const struct arch_registers *registers)
 static json_t *json_blocks(const struct blocks *blocks)
 {
 	json_t *list = json_array();
-	vec_foreach(block, &blocks->list) {
+	vec_foreach (block, &blocks->list) {
 		if (!block->used)
 			continue;
 		json_t *object = json_object();
@@ -204,10 +204,11 @@ static struct error *load_root(const json_t *root, const char *name, struct caps
 #undef X
 	size_t i;
 	json_t *block;
-	json_array_foreach(json_object_get(root, "blocks"), i, block)
-		ok = ok && load_block(block, &capsule->snapshot.blocks);
-	return ok ? NULL :
-		    error_create(ERROR_CORRUPT, "%s is damaged: a number or block is missing", name);
+	json_array_foreach(json_object_get(root, "blocks"), i, block) ok =
+		ok && load_block(block, &capsule->snapshot.blocks);
+	return ok ? NULL
+		  : error_create(ERROR_CORRUPT, "%s is damaged: a number or block is missing",
+				 name);
 }
 
 struct error *capsule_parse(const char *text, size_t size, const char *name,

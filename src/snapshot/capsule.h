@@ -30,7 +30,7 @@ struct capsule_python {
 
 struct capsule {
 	uint16_t machine; /* e_machine */
-	char name[16];	  /* the thread's, the kernel's */
+	char name[16];    /* the thread's, the kernel's */
 	struct capsule_python python;
 	struct snapshot snapshot;
 };

@@ -68,8 +68,8 @@ enum reason capture_registers(struct capture *capture, pid_t tid,
 }
 
 static enum reason copy_held(struct capture *capture, const struct stop *stop,
-			     const struct plan *plan, bool registers, capture_grab grab,
-			     void *data, struct snapshot *snapshot)
+			     const struct plan *plan, bool registers, capture_grab grab, void *data,
+			     struct snapshot *snapshot)
 {
 	capture->live->held_tid = stop->tid;
 	blocks_begin(&snapshot->blocks, capture->live, plan);

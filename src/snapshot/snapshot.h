@@ -13,7 +13,7 @@
 #include "target/activity.h"
 
 enum snapshot_kind {
-	SNAPSHOT_HELD,	  /* taken while the thread was stopped */
+	SNAPSHOT_HELD,    /* taken while the thread was stopped */
 	SNAPSHOT_ASLEEP,  /* taken while it slept, and it slept on until the end */
 	SNAPSHOT_RUNNING, /* taken while it ran: what it shows has to be validated */
 };
@@ -21,7 +21,8 @@ enum snapshot_kind {
 struct snapshot {
 	pid_t tid;
 	enum snapshot_kind kind;
-	struct arch_registers registers; /* none known unless they were asked for, or asleep: sp and pc */
+	struct arch_registers
+		registers; /* none known unless they were asked for, or asleep: sp and pc */
 	struct blocks blocks;
 	uint64_t asked_ns;    /* HELD: when the stop was asked for, */
 	uint64_t held_ns;     /* when it was seen, */

@@ -25,10 +25,11 @@ enum activity_state {
 
 struct activity {
 	enum activity_state state;
-	long syscall;	/* of a blocked thread, or ACTIVITY_NO_SYSCALL */
+	long syscall;    /* of a blocked thread, or ACTIVITY_NO_SYSCALL */
 	uint64_t sp, pc; /* of a blocked thread, 0 where not known */
 	uint64_t cpu_ns; /* time on a CPU so far; 0 unless asked for */
-	uint64_t runs;	 /* times it was put on a CPU; with cpu_ns it tells whether it ran meanwhile */
+	uint64_t
+		runs; /* times it was put on a CPU; with cpu_ns it tells whether it ran meanwhile */
 };
 
 /* Open files of one thread. Descriptors are -1 where a file is missing. */

@@ -18,7 +18,7 @@ static const char deleted_mark[] = " (deleted)";
 
 void maps_deinit(struct maps *maps)
 {
-	vec_foreach(mapping, maps)
+	vec_foreach (mapping, maps)
 		free(mapping->path);
 	maps_vec_deinit(maps);
 }
@@ -140,8 +140,9 @@ struct error *maps_open_file(const struct process *process, const struct mapping
 		path = NULL;
 		return error_no_memory();
 	}
-	const char *names[] = { path, "exe" };
-	for (size_t i = 0; i < 2; i++) {
+	/* The kernel writes a path as seen from our root where it can, as with a chroot, else as seen from the target's. */
+	const char *names[] = { path, mapping->path, "exe" };
+	for (size_t i = 0; i < 3; i++) {
 		/* O_NONBLOCK: a FIFO in the file's place must not hold us. */
 		fd = process_open_file(process, names[i], O_NONBLOCK);
 		if (fd < 0)
@@ -152,7 +153,6 @@ struct error *maps_open_file(const struct process *process, const struct mapping
 		}
 		close(fd);
 	}
-	return error_create(ERROR_GONE,
-			    "the file %s that process %d has mapped is no longer there",
+	return error_create(ERROR_GONE, "the file %s that process %d has mapped is no longer there",
 			    mapping->path, (int)process->pid);
 }

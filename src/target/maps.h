@@ -34,7 +34,7 @@ const struct mapping *maps_find(const struct maps *maps, uint64_t address);
 
 /*
  * Opens the file behind @mapping as the target sees it: /proc/TID/map_files first (right even when the file was deleted or
- * replaced), then the path below /proc/TID/root, then /proc/TID/exe; the last two only if device and inode are the mapping's.
+ * replaced), then the path below /proc/TID/root and below our own root, then /proc/TID/exe; all but the first only if device and inode are the mapping's.
  * ERROR_GONE if none of them leads to that very file: it must then be read from memory.
  */
 struct error *maps_open_file(const struct process *process, const struct mapping *mapping,

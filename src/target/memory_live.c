@@ -165,8 +165,8 @@ void memory_live_readv(struct memory_live *live, struct memory_piece *pieces, si
 		pieces[i].ok = false;
 	if (live->method != MEMORY_VM_READV) {
 		for (size_t i = 0; i < count; i++)
-			pieces[i].ok = live_read(&live->memory, pieces[i].address,
-						 pieces[i].buffer, pieces[i].size);
+			pieces[i].ok = live_read(&live->memory, pieces[i].address, pieces[i].buffer,
+						 pieces[i].size);
 		return;
 	}
 

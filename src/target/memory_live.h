@@ -27,11 +27,11 @@ struct memory_live {
 	pid_t pid;
 	int mem_fd;
 	enum memory_method method;
-	uint64_t probe;	 /* an address that is mapped as long as the image is the same */
-	pid_t held_tid;	 /* a thread that is held now, 0 if none: PEEKDATA needs one */
+	uint64_t probe;          /* an address that is mapped as long as the image is the same */
+	pid_t held_tid;          /* a thread that is held now, 0 if none: PEEKDATA needs one */
 	struct stopper *stopper; /* holds a thread for PEEKDATA where none is held; may be NULL */
-	int errnum;	 /* of the last failed read */
-	uint64_t calls;	 /* system calls made */
+	int errnum;              /* of the last failed read */
+	uint64_t calls;          /* system calls made */
 };
 
 /* Picks the method by trying to read at @probe. Fails with what the last method said; errnum has the errno. */

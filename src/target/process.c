@@ -46,8 +46,8 @@ static struct error *list_threads(pid_t pid, pid_t **tids_ret, size_t *count_ret
 	snprintf(path, sizeof(path), "/proc/%d/task", (int)pid);
 	_cleanup_closedir_ DIR *dir = opendir(path);
 	if (!dir)
-		return errno == ENOENT ? gone(pid) :
-					 error_errno(errno, "cannot list the threads in %s", path);
+		return errno == ENOENT ? gone(pid)
+				       : error_errno(errno, "cannot list the threads in %s", path);
 
 	struct tid_vec tids = { 0 };
 	struct dirent *entry;
@@ -198,8 +198,8 @@ struct error *process_read_link(const struct process *process, const char *name,
 char *process_status_field(const struct process *process, const char *name)
 {
 	_cleanup_free_ char *text = NULL;
-	_cleanup_error_ struct error *err = process_read_file(process, "status", 1 << 20, &text,
-							      NULL);
+	_cleanup_error_ struct error *err =
+		process_read_file(process, "status", 1 << 20, &text, NULL);
 	if (err)
 		return NULL;
 	size_t length = strlen(name);

@@ -35,8 +35,7 @@ void stopper_deinit(struct stopper *stopper)
 	stop_pending_deinit(&stopper->pending);
 }
 
-/* What a wait status of a seized thread means. */
-static struct stop stop_classify(pid_t tid, int status)
+struct stop stop_classify(pid_t tid, int status)
 {
 	if (!WIFSTOPPED(status))
 		return (struct stop){ .kind = STOP_ENDED, .tid = tid, .status = status };
@@ -142,7 +141,7 @@ void stop_collect(struct stopper *stopper)
 
 bool stop_is_pending(const struct stopper *stopper, pid_t tid)
 {
-	vec_foreach(pending, &stopper->pending)
+	vec_foreach (pending, &stopper->pending)
 		if (*pending == tid)
 			return true;
 	return false;

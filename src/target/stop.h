@@ -19,11 +19,11 @@
 
 enum stop_kind {
 	STOP_INTERRUPTED, /* the stop we asked for: release without a signal */
-	STOP_SIGNAL,	  /* it was about to take a signal: release *with* that signal */
-	STOP_GROUP,	  /* job control holds it: release, and it stays stopped */
-	STOP_ENDED,	  /* it ended; nothing is owed, status says how */
-	STOP_TIMEOUT,	  /* not stopped by the deadline; it is on the pending list */
-	STOP_REFUSED,	  /* it could not be seized: errnum says why */
+	STOP_SIGNAL,      /* it was about to take a signal: release *with* that signal */
+	STOP_GROUP,       /* job control holds it: release, and it stays stopped */
+	STOP_ENDED,       /* it ended; nothing is owed, status says how */
+	STOP_TIMEOUT,     /* not stopped by the deadline; it is on the pending list */
+	STOP_REFUSED,     /* it could not be seized: errnum says why */
 };
 
 struct stop {
@@ -46,6 +46,9 @@ struct stopper {
 void stopper_init(struct stopper *stopper);
 /* Detaches what is still pending, as far as it can be. */
 void stopper_deinit(struct stopper *stopper);
+
+/* What wait @status of seized thread @tid means. Pure. */
+struct stop stop_classify(pid_t tid, int status);
 
 /* Stops @tid, waiting @timeout_ns at most. After STOP_INTERRUPTED, _SIGNAL and _GROUP the caller owes a stop_release. */
 struct stop stop_thread(struct stopper *stopper, pid_t tid, uint64_t timeout_ns);

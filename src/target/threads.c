@@ -21,14 +21,14 @@ static void thread_destroy(struct threads *threads, struct thread *thread)
 
 void threads_deinit(struct threads *threads)
 {
-	vec_foreach(thread, &threads->list)
+	vec_foreach (thread, &threads->list)
 		thread_destroy(threads, *thread);
 	thread_vec_deinit(&threads->list);
 }
 
 bool threads_changed(const struct threads *threads, const struct process *process)
 {
-	vec_foreach(thread, &threads->list)
+	vec_foreach (thread, &threads->list)
 		if ((*thread)->files.ended)
 			return true;
 	struct stat st;
@@ -108,7 +108,7 @@ struct error *threads_update(struct threads *threads, const struct process *proc
 	if (err)
 		return err;
 
-	vec_foreach(thread, &threads->list)
+	vec_foreach (thread, &threads->list)
 		(*thread)->seen = false;
 	for (size_t i = 0; i < count; i++) {
 		struct thread *thread = find_thread(threads, tids[i], i);

@@ -19,10 +19,10 @@
 struct thread {
 	pid_t tid;
 	pid_t inner_tid; /* as the thread itself sees it: the last number of NSpid */
-	char name[16];	 /* the kernel's: comm, not escaped */
+	char name[16];   /* the kernel's: comm, not escaped */
 	struct activity_files files;
 	void *attached; /* what the user of the table keeps for it; released by the table's callback */
-	bool seen;	/* private to threads_update */
+	bool seen;      /* private to threads_update */
 };
 
 DEFINE_VEC(struct thread_vec, thread_vec, struct thread *)

@@ -155,10 +155,10 @@ static enum reason read_length(struct cfi_window *window, uint64_t offset, uint6
 	return REASON_OK;
 }
 
-/* In .eh_frame the CIE id is 0 and a CIE pointer counts back from its own place; in .debug_frame the id is all ones and a CIE
- * pointer counts from the section's start. */
-static bool set_kind(const struct cfi_section *section, uint64_t id, uint64_t id_offset,
-		     bool is_64, struct cfi_entry *entry)
+/* In .eh_frame the CIE id is 0 and a CIE pointer counts back from its own place; in .debug_frame
+ * the id is all ones and a CIE pointer counts from the section's start. */
+static bool set_kind(const struct cfi_section *section, uint64_t id, uint64_t id_offset, bool is_64,
+		     struct cfi_entry *entry)
 {
 	if (section->is_debug_frame) {
 		bool is_cie = id == (is_64 ? UINT64_MAX : UINT32_MAX);
@@ -187,11 +187,11 @@ enum reason cfi_entry_read(struct cfi_window *window, uint64_t offset, struct cf
 	if (reason)
 		return reason;
 	if (length == 0) {
-		*entry_ret = (struct cfi_entry){ .kind = section->is_terminated ?
-								 CFI_ENTRY_TERMINATOR :
-								 CFI_ENTRY_PADDING,
-						 .offset = offset,
-						 .next = content };
+		*entry_ret =
+			(struct cfi_entry){ .kind = section->is_terminated ? CFI_ENTRY_TERMINATOR
+									   : CFI_ENTRY_PADDING,
+					    .offset = offset,
+					    .next = content };
 		return REASON_OK;
 	}
 	if (length > CFI_ENTRY_LIMIT)
@@ -223,7 +223,8 @@ void cfi_cie_deinit(struct cfi_cie *cie)
 	cie->instructions_size = 0;
 }
 
-/* One letter of the augmentation string; false for an unknown one, after which the data's layout is unknown too. */
+/* One letter of the augmentation string; false for an unknown one, after which the data's layout is
+ * unknown too. */
 static bool read_augmentation(char letter, struct reader *data, const struct cfi_pointer_base *base,
 			      struct cfi_cie *cie)
 {
@@ -315,8 +316,7 @@ static bool read_cie_header(struct reader *r, const struct cfi_section *section,
 	if ((cie->address_size != 4 && cie->address_size != 8) || cie->segment_size > 8)
 		return false;
 	return reader_uleb128(r, &cie->code_align) && reader_sleb128(r, &cie->data_align) &&
-	       read_return_register(r, cie) &&
-	       read_augmentations(r, section, offset, letters, cie);
+	       read_return_register(r, cie) && read_augmentations(r, section, offset, letters, cie);
 }
 
 enum reason cfi_cie_decode(const struct cfi_section *section, const struct cfi_entry *entry,

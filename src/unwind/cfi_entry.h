@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * cfi_entry.h: common information entries (CIE) and frame description entries (FDE) of .eh_frame and .debug_frame.
+ * cfi_entry.h: common information entries (CIE) and frame description entries (FDE) of .eh_frame
+ * and .debug_frame.
  *
- * DWARF 5 §6.4.1; for .eh_frame LSB 5.0 §10.6.1 and, for pointer encodings, §10.5.1. All addresses are the image's. Everything is
- * bounded: a decoder gives REASON_BAD_CFI for bytes that contradict themselves, and leaves its output untouched then.
+ * DWARF 5 §6.4.1; for .eh_frame LSB 5.0 §10.6.1 and, for pointer encodings, §10.5.1. All addresses
+ * are the image's. Everything is bounded: a decoder gives REASON_BAD_CFI for bytes that contradict
+ * themselves, and leaves its output untouched then.
  */
 #pragma once
 
@@ -47,7 +49,7 @@ enum cfi_pointer_encoding {
 struct cfi_pointer_base {
 	uint64_t vaddr; /* of the reader's first byte */
 	uint64_t text, data, function;
-	unsigned address_size;	   /* 4 or 8 */
+	unsigned address_size;     /* 4 or 8 */
 	const struct image *image; /* where indirect pointers are read; NULL: they fail */
 };
 
@@ -67,8 +69,9 @@ struct cfi_entry {
 	enum cfi_entry_kind kind;
 	uint64_t offset; /* in the section */
 	uint64_t next;
-	uint64_t cie_offset;  /* of an FDE: its CIE */
-	const uint8_t *body;  /* what follows the CIE id or CIE pointer; in the window, valid until that moves */
+	uint64_t cie_offset; /* of an FDE: its CIE */
+	const uint8_t *body; /* what follows the CIE id or CIE pointer; in the window, valid until
+				that moves */
 	size_t body_size;
 	uint64_t body_offset; /* in the section */
 };

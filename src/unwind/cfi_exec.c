@@ -100,8 +100,8 @@ static bool set_offset(struct cfi_exec *exec, enum cfi_state_kind kind, bool is_
 	struct cfi_state_rule rule = { .kind = kind };
 	if (!reader_uleb128(&exec->reader, &reg))
 		return false;
-	if (!(is_signed ? read_offset_sf(exec, &rule.offset) :
-			  read_offset(exec, true, &rule.offset)))
+	if (!(is_signed ? read_offset_sf(exec, &rule.offset)
+			: read_offset(exec, true, &rule.offset)))
 		return false;
 	return set_rule(exec, reg, &rule);
 }
@@ -182,8 +182,8 @@ static bool define_cfa(struct cfi_exec *exec, bool is_signed)
 	struct cfi_state *state = &exec->state;
 	state->cfa_kind = CFI_STATE_REGISTER;
 	return reader_uleb128(&exec->reader, &state->cfa_register) &&
-	       (is_signed ? read_offset_sf(exec, &state->cfa_offset) :
-			    read_offset(exec, false, &state->cfa_offset));
+	       (is_signed ? read_offset_sf(exec, &state->cfa_offset)
+			  : read_offset(exec, false, &state->cfa_offset));
 }
 
 /* After an expression too: the offset is then the one before it. */
@@ -195,8 +195,8 @@ static bool define_cfa_register(struct cfi_exec *exec)
 
 static bool define_cfa_offset(struct cfi_exec *exec, bool is_signed)
 {
-	return is_signed ? read_offset_sf(exec, &exec->state.cfa_offset) :
-			   read_offset(exec, false, &exec->state.cfa_offset);
+	return is_signed ? read_offset_sf(exec, &exec->state.cfa_offset)
+			 : read_offset(exec, false, &exec->state.cfa_offset);
 }
 
 static bool define_cfa_expression(struct cfi_exec *exec)

@@ -2,8 +2,9 @@
 /*
  * cfi_exec.h: runs the call frame instructions of one FDE, giving its rows one after the other.
  *
- * DWARF 5 §6.4.2, with the GNU and aarch64 additions. The rows are here as the instructions state them, expressions as bytes;
- * cfi_table.h makes rows of the vocabulary (cfi_row.h) of them. CPU-neutral: what differs is data in struct arch.
+ * DWARF 5 §6.4.2, with the GNU and aarch64 additions. The rows are here as the instructions state
+ * them, expressions as bytes; cfi_table.h makes rows of the vocabulary (cfi_row.h) of them.
+ * CPU-neutral: what differs is data in struct arch.
  */
 #pragma once
 
@@ -18,9 +19,9 @@ enum cfi_state_kind {
 	CFI_STATE_UNSPECIFIED, /* nothing was said: the psABI's default */
 	CFI_STATE_UNDEFINED,
 	CFI_STATE_SAME,
-	CFI_STATE_AT_CFA,	    /* at cfa + offset */
-	CFI_STATE_CFA,		    /* is cfa + offset */
-	CFI_STATE_REGISTER,	    /* is base */
+	CFI_STATE_AT_CFA,           /* at cfa + offset */
+	CFI_STATE_CFA,              /* is cfa + offset */
+	CFI_STATE_REGISTER,         /* is base */
 	CFI_STATE_AT_EXPRESSION,    /* at the value of expression */
 	CFI_STATE_VALUE_EXPRESSION, /* is the value of expression */
 };
@@ -36,7 +37,8 @@ struct cfi_state_rule {
 };
 
 struct cfi_state {
-	/* The CFA: UNSPECIFIED, AT_EXPRESSION (its value is the CFA) or REGISTER, of which a later definition may change a part. */
+	/* The CFA: UNSPECIFIED, AT_EXPRESSION (its value is the CFA) or REGISTER, of which a later
+	 * definition may change a part. */
 	enum cfi_state_kind cfa_kind;
 	uint32_t cfa_expression_size;
 	const uint8_t *cfa_expression;
@@ -50,7 +52,8 @@ struct cfi_exec {
 	/* The row that the last cfi_exec_next gave: it is in force for vaddrs in [start, end). */
 	uint64_t start, end;
 	struct cfi_state state;
-	enum reason reason; /* not REASON_OK: its instructions are bad, there is no rule for the range */
+	enum reason reason; /* not REASON_OK: its instructions are bad, there is no rule for the
+			       range */
 
 	/* private */
 	const struct arch *arch;
@@ -66,13 +69,14 @@ struct cfi_exec {
 	struct cfi_state saved[CFI_REMEMBER_LIMIT];
 };
 
-/* All that is passed must outlive @exec, the bytes of @fde too: a window over them must not move. */
+/* All that is passed must outlive @exec, the bytes of @fde too: a window over them must not move.
+ */
 void cfi_exec_begin(struct cfi_exec *exec, const struct arch *arch,
 		    const struct cfi_section *section, const struct cfi_cie *cie,
 		    const struct cfi_fde *fde);
 
 /*
- * Goes to the next row; false when there is none. The rows are ascending, not empty, and leave no gap between the FDE's start and
- * its end; the last one may carry a reason.
+ * Goes to the next row; false when there is none. The rows are ascending, not empty, and leave no
+ * gap between the FDE's start and its end; the last one may carry a reason.
  */
 bool cfi_exec_next(struct cfi_exec *exec);

@@ -61,7 +61,8 @@ enum {
 
 /* ---- known shapes ---- */
 
-/* What a shape is made of: an operation, operands apart. A base register of any number is OP_BREG0, a literal OP_LIT0. */
+/* What a shape is made of: an operation, operands apart. A base register of any number is OP_BREG0,
+ * a literal OP_LIT0. */
 struct token {
 	uint8_t op;
 	uint8_t reg;
@@ -101,7 +102,8 @@ static bool read_token(struct reader *r, const struct arch *arch, struct token *
 		token->value = (int64_t)number;
 		return true;
 	default:
-		return true; /* an operation with operands is in no shape: what follows does not matter */
+		return true; /* an operation with operands is in no shape: what follows does not
+				matter */
 	}
 }
 
@@ -139,7 +141,8 @@ static bool fits_32(int64_t value)
 	return value >= INT32_MIN && value <= INT32_MAX;
 }
 
-/* breg SP a; breg PC 0; lit15; and; lit n; ge; lit3; shl; plus is nine tokens: the last one is apart. */
+/* breg SP a; breg PC 0; lit15; and; lit n; ge; lit3; shl; plus is nine tokens: the last one is
+ * apart. */
 static bool is_plt(const struct arch *arch, const struct token *t, size_t count)
 {
 	return HAS_SHAPE(t, count, OP_BREG0, OP_BREG0, OP_LIT0, OP_AND, OP_LIT0, OP_GE, OP_LIT0,
@@ -207,7 +210,8 @@ bool cfi_expr_match_rule(const struct arch *arch, const uint8_t *expression, siz
 		if (!fits_32(t[i].value))
 			return false;
 
-	/* The CFA is on the stack at the start; what begins with a register or drops it makes no use of it. */
+	/* The CFA is on the stack at the start; what begins with a register or drops it makes no
+	 * use of it. */
 	if (HAS_SHAPE(t, count, OP_PLUS_UCONST))
 		set_rule(rule, is_value ? CFI_RULE_CFA : CFI_RULE_AT_CFA, 0, t[0].value);
 	else if (HAS_SHAPE(t, count, OP_BREG0))
@@ -360,8 +364,8 @@ static enum reason unary(struct machine *m, uint8_t op)
 	case OP_NOT:
 		return push(m, ~value);
 	case OP_PLUS_UCONST:
-		return reader_uleb128(&m->reader, &operand) ? push(m, value + operand) :
-							      REASON_BAD_CFI;
+		return reader_uleb128(&m->reader, &operand) ? push(m, value + operand)
+							    : REASON_BAD_CFI;
 	default:
 		return REASON_BAD_CFI;
 	}

@@ -19,8 +19,7 @@ static bool read_header_pointer(const struct cfi_section *header, uint64_t *vadd
 {
 	uint8_t bytes[HEADER_FIXED_SIZE + POINTER_SIZE_MAX] = { 0 };
 	size_t size = header->size < sizeof(bytes) ? header->size : sizeof(bytes);
-	if (size < HEADER_FIXED_SIZE ||
-	    !image_read(header->image, header->vaddr, bytes, size))
+	if (size < HEADER_FIXED_SIZE || !image_read(header->image, header->vaddr, bytes, size))
 		return false;
 	struct reader r = reader_make(bytes, size);
 	const struct cfi_pointer_base base = { .vaddr = header->vaddr,
@@ -36,8 +35,7 @@ static uint64_t bytes_left(const struct image *image, uint64_t vaddr)
 	size_t count;
 	const struct image_segment *segments = image_segments(image, &count);
 	for (size_t i = 0; i < count; i++)
-		if (vaddr >= segments[i].vaddr &&
-		    vaddr - segments[i].vaddr < segments[i].file_size)
+		if (vaddr >= segments[i].vaddr && vaddr - segments[i].vaddr < segments[i].file_size)
 			return segments[i].file_size - (vaddr - segments[i].vaddr);
 	return 0;
 }

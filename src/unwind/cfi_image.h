@@ -2,8 +2,8 @@
 /*
  * cfi_image.h: where an image has its unwind information.
  *
- * Program headers come first: they are what the image's own unwinder uses, and all that an image has whose section headers are
- * stripped or that was read from a process.
+ * Program headers come first: they are what the image's own unwinder uses, and all that an image
+ * has whose section headers are stripped or that was read from a process.
  */
 #pragma once
 

@@ -11,7 +11,7 @@
 #define STEP_BACK_LIMIT 8
 /* Version, three encodings, two pointers of at most 8 bytes. */
 #define HEADER_SIZE_MAX 20
-#define HEADER_VERSION	1
+#define HEADER_VERSION  1
 
 DEFINE_VEC(struct piece_vec, piece_vec, struct cfi_piece)
 
@@ -132,8 +132,8 @@ static enum reason decode_fde(struct cfi_index *index, const struct cfi_entry *e
 	return reason;
 }
 
-enum reason cfi_index_fde(struct cfi_index *index, uint64_t fde_offset, const struct cfi_cie **cie_ret,
-			  struct cfi_fde *fde_ret)
+enum reason cfi_index_fde(struct cfi_index *index, uint64_t fde_offset,
+			  const struct cfi_cie **cie_ret, struct cfi_fde *fde_ret)
 {
 	struct cfi_entry entry;
 	enum reason reason = cfi_entry_read(&index->window, fde_offset, &entry);
@@ -376,7 +376,8 @@ static bool read_pair(struct search_table *table, uint64_t number, uint64_t *sta
 	       cfi_pointer_read(&r, table->encoding, &base, fde_vaddr_ret);
 }
 
-/* A wrong table may hide an FDE: before a gap is believed, all pairs must ascend and point into the section. */
+/* A wrong table may hide an FDE: before a gap is believed, all pairs must ascend and point into the
+ * section. */
 static bool verify_table(struct cfi_index *index)
 {
 	struct search_table *table = &index->table;
@@ -392,6 +393,7 @@ static bool verify_table(struct cfi_index *index)
 		before = start;
 	}
 	table->window.chunk = 0;
+	cfi_window_deinit(&table->window);
 	table->state = HEADER_VERIFIED;
 	return true;
 }
@@ -451,7 +453,10 @@ static enum reason find_by_table(struct cfi_index *index, uint64_t pc, struct cf
 		}
 		found.start = found.start > end ? found.start : end;
 	}
-	if (!verify_table(index))
+	/* The gap ends where the next FDE starts, not only its pair. */
+	struct cfi_fde next;
+	if (!verify_table(index) ||
+	    (count < index->table.count && !pair_fde(index, count, &offset, &next)))
 		return REASON_BAD_CFI;
 	*found_ret = found;
 	return REASON_NO_CFI;

@@ -2,9 +2,10 @@
 /*
  * cfi_index.h: which FDE of a section covers a pc.
  *
- * .eh_frame_hdr's sorted table (LSB 5.0 §10.6.2) is searched where it lies, a few reads a look-up. Nothing in it is believed: the
- * FDE that it names must cover the pc. As soon as it contradicts itself or the FDEs it is set aside for an index of our own, made
- * by one pass over the section; so it is where there is no such table, and for .debug_frame.
+ * .eh_frame_hdr's sorted table (LSB 5.0 §10.6.2) is searched where it lies, a few reads a look-up.
+ * Nothing in it is believed: the FDE that it names must cover the pc. As soon as it contradicts
+ * itself or the FDEs it is set aside for an index of our own, made by one pass over the section; so
+ * it is where there is no such table, and for .debug_frame.
  */
 #pragma once
 
@@ -13,7 +14,8 @@
 
 struct cfi_index;
 
-/* Both are copied, what they refer to must outlive the index. @header may be NULL; nothing is read before the first look-up. */
+/* Both are copied, what they refer to must outlive the index. @header may be NULL; nothing is read
+ * before the first look-up. */
 struct error *cfi_index_create(const struct cfi_section *section, const struct cfi_section *header,
 			       struct cfi_index **index_ret);
 void cfi_index_destroy(struct cfi_index *index);
@@ -29,14 +31,16 @@ struct cfi_found {
 };
 
 /*
- * The FDE for @pc. Where two overlap, the one that starts last; of two that start together, the first in the section. With
- * REASON_NO_CFI *@found_ret is the gap; it is untouched for other reasons (REASON_NO_MEMORY).
+ * The FDE for @pc. Where two overlap, the one that starts last; of two that start together, the
+ * first in the section. With REASON_NO_CFI *@found_ret is the gap; it is untouched for other
+ * reasons (REASON_NO_MEMORY).
  */
 enum reason cfi_index_find(struct cfi_index *index, uint64_t pc, struct cfi_found *found_ret);
 
-/* Decodes an FDE and its CIE. Both are valid until the next call with this index; the CIE as long as the index is. */
-enum reason cfi_index_fde(struct cfi_index *index, uint64_t fde_offset, const struct cfi_cie **cie_ret,
-			  struct cfi_fde *fde_ret);
+/* Decodes an FDE and its CIE. Both are valid until the next call with this index; the CIE as long
+ * as the index is. */
+enum reason cfi_index_fde(struct cfi_index *index, uint64_t fde_offset,
+			  const struct cfi_cie **cie_ret, struct cfi_fde *fde_ret);
 
 /* A piece of the index of our own: [start, start + size), disjoint and ascending. */
 struct cfi_piece {

@@ -2,13 +2,15 @@
 /*
  * cfi_row.h: how to get from a frame to its caller. The vocabulary of unwind/.
  *
- * A row says, for one range of pc, how the canonical frame address (CFA: the caller's stack pointer at the call) is computed and
- * where the caller's registers are. It is what the decoders of call frame information (cfi_exec.h) produce, what a table keeps
- * (cfi_table.h) and what a step executes. It holds no pointers: equal rules are equal bytes, and a row means the same in another
+ * A row says, for one range of pc, how the canonical frame address (CFA: the caller's stack pointer
+ * at the call) is computed and where the caller's registers are. It is what the decoders of call
+ * frame information (cfi_exec.h) produce, what a table keeps (cfi_table.h) and what a step
+ * executes. It holds no pointers: equal rules are equal bytes, and a row means the same in another
  * process. docs/unwinding.md says which real code needs which rule.
  *
- * A register without a rule has what the psABI says: one that a callee keeps is unchanged, the stack pointer is the CFA, every
- * other is unknown in the caller. Rules that say the same are left out.
+ * A register without a rule has what the psABI says: one that a callee keeps is unchanged, the
+ * stack pointer is the CFA, every other is unknown in the caller. Rules that say the same are left
+ * out.
  */
 #pragma once
 
@@ -18,26 +20,30 @@
 
 #include "arch/arch.h"
 
-/* How the CFA is computed; reg, offset and bias are the row's cfa_register, cfa_offset and cfa_bias. */
+/* How the CFA is computed; reg, offset and bias are the row's cfa_register, cfa_offset and
+ * cfa_bias. */
 enum cfi_cfa_kind {
-	CFI_CFA_UNDEFINED,  /* the information does not say: only an outermost frame may do so */
-	CFI_CFA_REGISTER,   /* cfa = reg + offset */
-	CFI_CFA_DEREF,	    /* cfa = *(reg + offset) + bias: realigned and switched stacks */
-	CFI_CFA_PLT,	    /* cfa = reg + offset + ((pc & 15) >= bias ? 8 : 0): x86-64's .plt, which pushes midway */
+	CFI_CFA_UNDEFINED, /* the information does not say: only an outermost frame may do so */
+	CFI_CFA_REGISTER,  /* cfa = reg + offset */
+	CFI_CFA_DEREF,     /* cfa = *(reg + offset) + bias: realigned and switched stacks */
+	CFI_CFA_PLT,       /* cfa = reg + offset + ((pc & 15) >= bias ? 8 : 0): x86-64's .plt, which
+			      pushes midway */
 	CFI_CFA_EXPRESSION, /* cfa = value of the expression number offset */
 	CFI_CFA_KINDS_
 };
 
 /* Where the caller's value of a register is; base and offset are the rule's. */
 enum cfi_rule_kind {
-	CFI_RULE_UNDEFINED,	   /* it cannot be known */
-	CFI_RULE_SAME,		   /* unchanged */
-	CFI_RULE_AT_CFA,	   /* saved: *(cfa + offset) */
-	CFI_RULE_AT_REGISTER,	   /* saved: *(base + offset), for example rbp = *(rbp) */
-	CFI_RULE_CFA,		   /* value: cfa + offset */
-	CFI_RULE_REGISTER,	   /* value: base + offset */
-	CFI_RULE_AT_EXPRESSION,	   /* saved: *(value of the expression number offset, the CFA on its stack) */
-	CFI_RULE_VALUE_EXPRESSION, /* value: of the expression number offset, the CFA on its stack */
+	CFI_RULE_UNDEFINED,        /* it cannot be known */
+	CFI_RULE_SAME,             /* unchanged */
+	CFI_RULE_AT_CFA,           /* saved: *(cfa + offset) */
+	CFI_RULE_AT_REGISTER,      /* saved: *(base + offset), for example rbp = *(rbp) */
+	CFI_RULE_CFA,              /* value: cfa + offset */
+	CFI_RULE_REGISTER,         /* value: base + offset */
+	CFI_RULE_AT_EXPRESSION,    /* saved: *(value of the expression number offset, the CFA on its
+				      stack) */
+	CFI_RULE_VALUE_EXPRESSION, /* value: of the expression number offset, the CFA on its stack
+				    */
 	CFI_RULE_KINDS_
 };
 
@@ -50,11 +56,13 @@ struct cfi_rule {
 };
 
 enum cfi_row_flags {
-	/* A signal interrupted this frame's callee: the caller's pc is not a return address, its stack may be another one. */
+	/* A signal interrupted this frame's callee: the caller's pc is not a return address, its
+	   stack may be another one. */
 	CFI_ROW_SIGNAL_FRAME = 1 << 0,
 	/* The return address is undefined: there is no caller (_start, clone). */
 	CFI_ROW_OUTERMOST = 1 << 1,
-	/* aarch64: the return address is signed, with key B if CFI_ROW_KEY_B; the authentication code must be stripped. */
+	/* aarch64: the return address is signed, with key B if CFI_ROW_KEY_B; the authentication
+	   code must be stripped. */
 	CFI_ROW_RA_SIGNED = 1 << 2,
 	CFI_ROW_KEY_B = 1 << 3,
 };
@@ -63,7 +71,7 @@ struct cfi_row {
 	uint8_t cfa_kind; /* enum cfi_cfa_kind */
 	uint8_t cfa_register;
 	uint8_t return_register; /* DWARF number whose caller's value is the caller's pc */
-	uint8_t flags;		 /* enum cfi_row_flags */
+	uint8_t flags;           /* enum cfi_row_flags */
 	int32_t cfa_offset;
 	int32_t cfa_bias;
 	uint32_t rule_count;

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * cfi_section.h: the bytes of one section with unwind information, whole in memory or read piece by piece from an image.
+ * cfi_section.h: the bytes of one section with unwind information, whole in memory or read piece by
+ * piece from an image.
  *
- * A large library has megabytes of it and a profile touches a few hundred bytes: a window of it is read at a time.
+ * A large library has megabytes of it and a profile touches a few hundred bytes: a window of it is
+ * read at a time.
  */
 #pragma once
 
@@ -16,14 +18,16 @@
 #define CFI_SECTION_LIMIT UINT32_MAX
 
 struct cfi_section {
-	uint64_t vaddr;		   /* address in the image of its first byte; 0 if it is not loaded (.debug_frame) */
-	uint64_t size;		   /* 0: there is no such section */
-	const uint8_t *data;	   /* the caller's, or NULL: read from image */
+	uint64_t vaddr;            /* address in the image of its first byte; 0 if it is not loaded
+				      (.debug_frame) */
+	uint64_t size;             /* 0: there is no such section */
+	const uint8_t *data;       /* the caller's, or NULL: read from image */
 	const struct image *image; /* NULL: only data; else also for indirect pointers */
-	uint64_t text_base;	   /* what DW_EH_PE_textrel is relative to; 0 if unknown */
-	uint64_t data_base;	   /* the same for DW_EH_PE_datarel */
-	bool is_debug_frame;	   /* DWARF 5 §6.4.1's format; else .eh_frame's, LSB 5.0 §10.6.1 */
-	/* size is an upper bound (no section headers): a zero length ends the section. Else it is padding. */
+	uint64_t text_base;        /* what DW_EH_PE_textrel is relative to; 0 if unknown */
+	uint64_t data_base;        /* the same for DW_EH_PE_datarel */
+	bool is_debug_frame; /* DWARF 5 §6.4.1's format; else .eh_frame's, LSB 5.0 §10.6.1 */
+	/* size is an upper bound (no section headers): a zero length ends the section. Else it is
+	 * padding. */
 	bool is_terminated;
 };
 
@@ -43,5 +47,6 @@ struct cfi_window {
 
 void cfi_window_deinit(struct cfi_window *window);
 
-/* The bytes [@offset, @offset + @size) of the section, valid until the next call; NULL outside it or if they are not readable. */
+/* The bytes [@offset, @offset + @size) of the section, valid until the next call; NULL outside it
+ * or if they are not readable. */
 const uint8_t *cfi_window_get(struct cfi_window *window, uint64_t offset, size_t size);

@@ -68,7 +68,7 @@ def shape_target(python):
 
 def profile(target, *arguments, seconds=SECONDS):
     before = target.count()
-    outcome = runs.record(target, seconds, "-F", RATE, *arguments)
+    outcome = runs.record(target, seconds, "-F", RATE, "--weights", "ns", *arguments)
     after = target.count()
     return Shape(target.facts, {path: after[path] - before[path] for path in after}, outcome)
 

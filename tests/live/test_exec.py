@@ -40,7 +40,7 @@ def test_case_1_exec_of_another_program_in_the_same_python(usual_python, how):
     """Given an exec of the same Python, from the main thread or another, both programs are in the profile."""
     outcome = follow(usual_python, how, usual_python.command(targets.PROGRAMS / "busy.py"))
     found = runs.names(outcome.stacks())
-    assert {"before_exec", "outer", "inner"} <= found
+    assert {"before_exec", "outer", "inner"} <= found, outcome
 
 
 @pytest.mark.parametrize("how", ["leader", "thread"])
@@ -51,7 +51,7 @@ def test_case_1_exec_of_another_version(first, second, how):
     if not one or not other or one.in_chroot or other.in_chroot:
         pytest.skip("needs CPython %s and %s" % (first, second))
     outcome = follow(one, how, other.command(targets.PROGRAMS / "busy.py"))
-    assert {"before_exec", "outer", "inner"} <= runs.names(outcome.stacks())
+    assert {"before_exec", "outer", "inner"} <= runs.names(outcome.stacks()), outcome
     assert outcome.complete_percent > 95
 
 
@@ -63,9 +63,14 @@ def test_case_1_exec_of_a_program_without_python(usual_python, how):
 
 
 @pytest.mark.slow
-def test_case_2_exec_500_times_under_1_khz(usual_python):
-    """Given a target that executes itself 500 times as fast as it can, all rounds are done and it ends as it should."""
-    with targets.python(usual_python, "exec_again.py", 500, options=["-I", "-S", "-E"]) as target:
+@pytest.mark.parametrize("how, rounds", [("leader", 500), ("thread", 200)])
+def test_case_2_exec_many_times_under_1_khz(usual_python, how, rounds):
+    """
+    Given a target that executes itself 500 times as fast as it can, or 200 times from a thread that the kernel renames to
+    the leader: all rounds are done, the last one is sampled as any program, and the target ends as it should.
+    """
+    with targets.python(usual_python, "exec_again.py", how, rounds, options=["-I", "-S", "-E"]) as target:
         with runs.recording("-p", target.pid, "-F", 1000, "-d", "60s") as run:
-            assert target.wait_end(patience_s=60)[-1] == "done 500"
-            run.result().ok()
+            assert target.wait_end(patience_s=60)[-1] == "done %d" % rounds
+            stacks = run.result().ok().stacks()
+    assert sum(weight for frames, weight in stacks.items() if any(frame.name == "last_round" for frame in frames)) > 200

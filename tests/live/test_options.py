@@ -136,7 +136,7 @@ def complete_in_bash(*words):
         (["--mode", "=", "c"], {"cpu"}),
         (["--mode", "="], MODES),
         (["-p", "1", "-f", ""], FORMATS),
-        (["replay", "--"], {"--json", "--reverse", "--help", "--version"}),
+        (["doctor", "--"], {"--pid", "--json", "--help", "--version"}),
         (["--weights", ""], UNITS),
         (["doctor", "--p"], {"--pid"}),
         (["--no-"], {"--no-idle", "--no-line", "--no-jitter"}),

@@ -5,13 +5,19 @@
  *   embed TEXT          runs TEXT in an interpreter started by a secondary thread
  *   embed -s TEXT       the same, and a sub-interpreter runs TEXT too, in a third thread
  *
- * Builds for every CPython from 2.7 on; README says how each variant is linked.
+ * Builds for every CPython from 2.7 on. With -DREFER_TO_RUNTIME it refers to _PyRuntime, so that a
+ * build at a fixed address gets a copy of it.
  */
 #include <Python.h>
 
 #include <pthread.h>
 #include <stdio.h>
 #include <string.h>
+
+#ifdef REFER_TO_RUNTIME
+extern struct pyruntimestate _PyRuntime;
+static const void *volatile referred_to;
+#endif
 
 static const char *text;
 static int with_sub;
@@ -36,7 +42,8 @@ static void *run(void *unused)
 	pthread_t sub;
 	(void)unused;
 #if PY_MAJOR_VERSION == 2
-	/* site loads modules that are linked to libpython: a second, uninitialised one beside a static one. */
+	/* site loads modules that are linked to libpython: a second, uninitialised one beside a
+	 * static one. */
 	Py_NoSiteFlag = 1;
 #endif
 	Py_Initialize();
@@ -44,14 +51,12 @@ static void *run(void *unused)
 	PyEval_InitThreads();
 #endif
 	if (with_sub) {
-		Py_BEGIN_ALLOW_THREADS
-		pthread_create(&sub, NULL, run_sub, NULL);
+		Py_BEGIN_ALLOW_THREADS pthread_create(&sub, NULL, run_sub, NULL);
 		Py_END_ALLOW_THREADS
 	}
 	PyRun_SimpleString(text);
 	if (with_sub) {
-		Py_BEGIN_ALLOW_THREADS
-		pthread_join(sub, NULL);
+		Py_BEGIN_ALLOW_THREADS pthread_join(sub, NULL);
 		Py_END_ALLOW_THREADS
 	}
 	Py_Finalize();
@@ -61,6 +66,9 @@ static void *run(void *unused)
 int main(int argc, char **argv)
 {
 	pthread_t thread;
+#ifdef REFER_TO_RUNTIME
+	referred_to = &_PyRuntime;
+#endif
 	with_sub = argc > 2 && !strcmp(argv[1], "-s");
 	if (argc != 2 + with_sub) {
 		fprintf(stderr, "usage: %s [-s] TEXT\n", argv[0]);

@@ -1,18 +1,41 @@
 # SPDX-License-Identifier: MIT
-"""exec_again.py ROUNDS [ROUND]: computes for 5 ms and executes itself, so many rounds."""
+"""
+exec_again.py leader|thread ROUNDS [ROUND]: computes for 5 ms and executes itself, so many rounds, from the main thread or
+from another; computes for 1 s in the end.
+"""
 
 import os
 import sys
+import threading
 import time
 
-rounds = int(sys.argv[1])
-done = int(sys.argv[2]) if len(sys.argv) > 2 else 0
+how, rounds = sys.argv[1], int(sys.argv[2])
+done = int(sys.argv[3]) if len(sys.argv) > 3 else 0
+
+
+def compute(seconds):
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        pass
+
+
+def execute_again():
+    compute(0.005)
+    os.execv(sys.executable, [sys.executable, "-I", "-S", "-E", __file__, how, str(rounds), str(done + 1)])
+
+
+def last_round():
+    compute(1)
+
+
 if not done:
     os.write(1, b"ready\n")
-end = time.monotonic() + 0.005
-while time.monotonic() < end:
-    pass
 if done == rounds:
+    last_round()
     os.write(1, b"done %d\n" % done)
     os._exit(7)
-os.execv(sys.executable, [sys.executable, "-I", "-S", "-E", __file__, str(rounds), str(done + 1)])
+if how == "thread":
+    threading.Thread(target=execute_again).start()
+    while True:
+        compute(1)
+execute_again()

@@ -107,6 +107,10 @@ class Plain(object):
         self.second = object()
 
 
+class Slots(object):
+    __slots__ = ("__weakref__",)
+
+
 def instance_values(address):
     """The address of the first value, or None where a dict has them."""
     kind = id(Plain)
@@ -114,7 +118,11 @@ def instance_values(address):
         values = word(address - at("managed_values"))
         return values + at("values_data") if values else None
     if has("values_valid"):
-        expect("values_capacity", byte(address + Plain.__basicsize__ + at("values_capacity")) >= 2, True)
+        # Behind the values: their numbers in the order of insertion.
+        values = address + Plain.__basicsize__
+        order = values + at("values_data") + byte(values + at("values_capacity")) * 8
+        expect("values_capacity", [byte(order), byte(order + 1)], [0, 1])
+        expect("flag_inline_values of slots", Slots.__flags__ & at("flag_inline_values"), 0)
         inline = word(kind + at("type_flags")) & at("flag_inline_values")
         values = address + word(kind + at("type_basicsize"))
         return values + at("values_data") if inline and byte(values + at("values_valid")) else None
@@ -139,6 +147,8 @@ def look_at_instances():
     expect("flag_managed_dict of int", bool(int.__flags__ & at("flag_managed_dict")), False)
     values = instance_values(id(thing))
     expect("there are values", values is not None, True)
+    if has("values_valid"):
+        expect("values_valid", byte(id(thing) + Plain.__basicsize__ + at("values_valid")), 1)
     found = {}
     for i, (key, _) in enumerate(keys_entries(word(id(Plain) + at("type_cached_keys")))):
         if key in names:
@@ -150,7 +160,7 @@ def look_at_instances():
     expect("attributes by dict", dict(dict_items(id(d))), attributes)
     thing.__dict__ = {"other": 1}
     if has("values_valid"):
-        expect("values_valid", byte(id(thing) + Plain.__basicsize__ + at("values_valid")), 0)
+        expect("values_valid, replaced", byte(id(thing) + Plain.__basicsize__ + at("values_valid")), 0)
     expect("managed_dict, replaced", word(id(thing) - at("managed_dict")), id(thing.__dict__))
 
 

@@ -423,6 +423,14 @@ static void the_head_of_2_7_is_the_longer_list(void **state)
 	assert_true(scan_interp_head(&memory, fixture->module, modules_maps(fixture->modules),
 				     &layout, &address));
 	assert_int_equal(address, (uintptr_t)&globals[0][20]);
+
+	/* A list that is longer still, but its thread state is of another interpreter. */
+	put_interp(fixture, &layout, 2, interp_address(fixture, 1));
+	put((uintptr_t)fixture->heap + TSTATE(2), layout.tstate_interp, interp_address(fixture, 0));
+	globals[0][5] = interp_address(fixture, 2);
+	assert_true(scan_interp_head(&memory, fixture->module, modules_maps(fixture->modules),
+				     &layout, &address));
+	assert_int_equal(address, (uintptr_t)&globals[0][20]);
 }
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)

@@ -412,6 +412,82 @@ static void a_library_loaded_twice_is_two_modules(void **state)
 	unmake(&made_up);
 }
 
+/* Three segments in two pages of the file: R and RW share the first one. */
+static struct library make_dense(void)
+{
+	struct library library = make_library('y');
+	library.phdrs[0] = (Elf64_Phdr){ PT_LOAD, PF_R, 0, 0x1000, 0, 0x400, 0x400, 4096 };
+	library.phdrs[1] =
+		(Elf64_Phdr){ PT_LOAD, PF_R | PF_W, 0x400, 0x2400, 0, 0x400, 0x400, 4096 };
+	library.phdrs[2] =
+		(Elf64_Phdr){ PT_LOAD, PF_R | PF_X, 0x800, 0x5800, 0, 0x1800, 0x1800, 4096 };
+	return library;
+}
+
+/* @lines are maps lines with an @ where device, inode and path belong. */
+static void map_lines(struct made_up *made_up, const char *lines)
+{
+	char file[128], text[1024];
+	snprintf(file, sizeof(file), "%x:%x %" PRIu64 " /lib.so", major(made_up->st.st_dev),
+		 minor(made_up->st.st_dev), (uint64_t)made_up->st.st_ino);
+	size_t length = 0;
+	for (const char *p = lines; *p; p++) {
+		int n = *p == '@' ? snprintf(text + length, sizeof(text) - length, "%s", file)
+				  : snprintf(text + length, sizeof(text) - length, "%c", *p);
+		length += (size_t)n;
+		assert_true(length < sizeof(text));
+	}
+	struct stat st = made_up->st;
+	write_file(made_up, "maps", text, length);
+	made_up->st = st;
+	assert_null(modules_update(made_up->modules));
+}
+
+static void segments_that_share_a_page_are_one_module(void **state)
+{
+	struct library file = make_dense();
+	struct made_up made_up;
+	make_up(&made_up, &file);
+	map_lines(&made_up, "7f0000000000-7f0000001000 r--p 00000000 @\n"
+			    "7f0000001000-7f0000002000 rw-p 00000000 @\n"
+			    "7f0000004000-7f0000006000 r-xp 00000000 @\n");
+	assert_int_equal(modules_count(made_up.modules), 1);
+	struct module *module = modules_get(made_up.modules, 0);
+	assert_int_equal(module->start, 0x7f0000000000);
+	assert_int_equal(module->end, 0x7f0000006000);
+	assert_non_null(module_image(made_up.modules, module));
+	assert_int_equal(module->bias, 0x7efffffff000);
+	unmake(&made_up);
+}
+
+/* The page is also in a segment that is not executable: the mapping is, so it is not that one. */
+static void permissions_tell_the_segment_of_a_lone_mapping(void **state)
+{
+	struct library file = make_dense();
+	struct made_up made_up;
+	make_up(&made_up, &file);
+	map_lines(&made_up, "7f0100000000-7f0100001000 r-xp 00000000 @\n");
+	struct module *module = modules_get(made_up.modules, 0);
+	assert_non_null(module_image(made_up.modules, module));
+	assert_int_equal(module->bias, 0x7f00ffffb000);
+	unmake(&made_up);
+}
+
+static void a_hole_is_of_no_module(void **state)
+{
+	struct library file = make_library('y');
+	struct made_up made_up;
+	make_up(&made_up, &file);
+	map_lines(&made_up, "7f0000000000-7f0000001000 r--p 00000000 @\n"
+			    "7f0000001000-7f0000004000 ---p 00000800 @\n"
+			    "7f0000004000-7f0000005000 r-xp 00001000 @\n");
+	assert_int_equal(modules_count(made_up.modules), 1);
+	assert_non_null(modules_find(made_up.modules, 0x7f0000000800));
+	assert_null(modules_find(made_up.modules, 0x7f0000002000));
+	assert_non_null(modules_find(made_up.modules, 0x7f0000004800));
+	unmake(&made_up);
+}
+
 static void data_files_are_no_modules(void **state)
 {
 	struct made_up made_up;
@@ -441,6 +517,9 @@ int main(void)
 		cmocka_unit_test(a_file_without_build_id_proves_nothing),
 		cmocka_unit_test(an_image_that_cannot_be_had_is_an_error_that_stays),
 		cmocka_unit_test(a_library_loaded_twice_is_two_modules),
+		cmocka_unit_test(segments_that_share_a_page_are_one_module),
+		cmocka_unit_test(permissions_tell_the_segment_of_a_lone_mapping),
+		cmocka_unit_test(a_hole_is_of_no_module),
 		cmocka_unit_test(data_files_are_no_modules),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

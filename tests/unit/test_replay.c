@@ -119,5 +119,13 @@ int main(void)
 			.initial_state = path,
 		};
 	}
-	return _cmocka_run_group_tests("replay", tests, (size_t)count * 2, NULL, NULL);
+	int status = _cmocka_run_group_tests("replay", tests, (size_t)count * 2, NULL, NULL);
+	for (int i = 0; i < count; i++) {
+		free(tests[2 * i].initial_state);
+		free((char *)tests[2 * i + 1].name);
+		free(entries[i]);
+	}
+	free(entries);
+	free(tests);
+	return status;
 }

@@ -51,6 +51,8 @@ static const struct behaviour behaviours[] = {
 #define FIRST_DEBUG_OFFSETS PY_VERSION(3, 13, 0)
 /* Up to 3.7 object.h defines Py_TRACE_REFS where Py_DEBUG is. */
 #define DEBUG_IMPLIES_TRACES_BEFORE PY_VERSION(3, 8, 0)
+/* pystate.c: tstate_activate binds the thread state that is swapped in. */
+#define KEY_FOLLOWS_SWAP_FROM PY_VERSION(3, 12, 0)
 /* _ob_next and _ob_prev */
 #define TRACE_REFS_BYTES 16
 
@@ -124,6 +126,7 @@ static void fill_behaviour(const struct behaviour *behaviour, struct py_layout *
 	layout->attributes_kind = behaviour->attributes;
 	layout->lasti_scale = behaviour->lasti_scale;
 	layout->executable_tag_mask = behaviour->tag_mask;
+	layout->key_follows_swap = behaviour->version >= KEY_FOLLOWS_SWAP_FROM;
 }
 
 static void fill_fields(const struct py_layout_row *row, struct py_layout *layout)

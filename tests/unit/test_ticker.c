@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: MIT */
+/* test_ticker.c: ticks are at absolute times, late ones are not made up for, and the last one is at the end. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "base/clock.h"
+#include "ticker.h"
+
+#define START (1000 * NS_PER_S)
+
+static void without_jitter_ticks_are_exact(void **state)
+{
+	struct ticker ticker;
+	ticker_init(&ticker, 100, false, START, 0);
+	uint64_t tick, skipped;
+	for (uint64_t i = 0; i < 1000; i++) {
+		assert_true(ticker_next(&ticker, START + i * 10 * NS_PER_MS, &tick, &skipped));
+		assert_int_equal(tick, START + i * 10 * NS_PER_MS);
+		assert_int_equal(skipped, 0);
+	}
+}
+
+static void with_jitter_each_period_has_one_tick(void **state)
+{
+	struct ticker ticker;
+	ticker_init(&ticker, 100, true, START, 0);
+	uint64_t tick = START, skipped, distinct = 0, last = 0;
+	for (uint64_t i = 0; i < 1000; i++) {
+		assert_true(ticker_next(&ticker, tick, &tick, &skipped));
+		uint64_t offset = tick - START - i * 10 * NS_PER_MS;
+		assert_true(offset < 10 * NS_PER_MS);
+		assert_int_equal(skipped, 0);
+		distinct += offset != last;
+		last = offset;
+	}
+	assert_true(distinct > 900);
+}
+
+static void what_was_slept_through_is_skipped(void **state)
+{
+	struct ticker ticker;
+	ticker_init(&ticker, 100, false, START, 0);
+	uint64_t tick, skipped;
+	assert_true(ticker_next(&ticker, START, &tick, &skipped));
+	/* The next tick would have been at 10 ms; now it is 47 ms. The period from 40 ms on is still running. */
+	assert_true(ticker_next(&ticker, START + 47 * NS_PER_MS, &tick, &skipped));
+	assert_int_equal(skipped, 3);
+	assert_int_equal(tick, START + 40 * NS_PER_MS);
+	assert_true(ticker_next(&ticker, START + 48 * NS_PER_MS, &tick, &skipped));
+	assert_int_equal(skipped, 0);
+	assert_int_equal(tick, START + 50 * NS_PER_MS);
+}
+
+static void the_last_tick_is_at_the_end(void **state)
+{
+	struct ticker ticker;
+	ticker_init(&ticker, 7, true, START, NS_PER_S);
+	uint64_t tick = START, skipped;
+	while (ticker_next(&ticker, tick, &tick, &skipped))
+		assert_true(tick <= START + NS_PER_S);
+	assert_int_equal(tick, START + NS_PER_S);
+}
+
+static void a_rate_that_can_not_be_kept_is_lowered(void **state)
+{
+	struct ticker ticker;
+	ticker_init(&ticker, 1000, false, START, 0);
+	uint64_t tick, skipped, now = START;
+	unsigned slowed = 0;
+	/* Each tick's work takes 5 ms: of 1 kHz, 4 of 5 ticks are skipped. */
+	for (int i = 0; i < 2000; i++) {
+		assert_true(ticker_next(&ticker, now, &tick, &skipped));
+		slowed += ticker.slowed;
+		now = (tick > now ? tick : now) + 5 * NS_PER_MS;
+	}
+	/* 1000 → 500 → 250: there half or fewer are skipped. */
+	assert_int_equal(slowed, 2);
+	assert_int_equal(ticker.period_ns, 4 * NS_PER_MS);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(without_jitter_ticks_are_exact),
+		cmocka_unit_test(with_jitter_each_period_has_one_tick),
+		cmocka_unit_test(what_was_slept_through_is_skipped),
+		cmocka_unit_test(the_last_tick_is_at_the_end),
+		cmocka_unit_test(a_rate_that_can_not_be_kept_is_lowered),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
