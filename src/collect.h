@@ -6,16 +6,27 @@
 #include <stdint.h>
 
 #include "aggregate/profile.h"
+#include "aggregate/symbolize.h"
 #include "base/reason.h"
+#include "merge/merge.h"
+#include "native.h"
 #include "sampler.h"
 
-/* Room that is used again from sample to sample; a zeroed one is ready. */
+/* Room that is used again from sample to sample; a zeroed one is ready for Python frames alone. */
 struct collector {
 	uint32_t *frames; /* outermost first */
 	size_t capacity;
+	struct native *native;	     /* with native frames: where they come from, */
+	struct symbolize *symbolize; /* and who will name them; both not owned */
+	struct merged_vec merged;
+	uint64_t mismatches;	     /* samples whose native and Python frames did not fit together */
 };
 
 void collector_deinit(struct collector *collector);
-/* The stack of @sample in @profile. One that is cut at its outer end begins with a mark that says why. */
+/*
+ * The stack of @sample in @profile. One that is cut at its outer end begins with a mark that says why; *end_ret is that reason, or
+ * REASON_OK.
+ */
 enum reason collect_stack(struct collector *collector, struct profile *profile,
-			  const struct sample *sample, uint32_t *stack_ret);
+			  const struct sample *sample, uint32_t *stack_ret,
+			  enum reason *end_ret);

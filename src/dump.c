@@ -61,8 +61,8 @@ static bool look_at(struct dump *dump, struct thread *thread, struct dump_thread
 	out->stack = PROFILE_NONE;
 	if (!reason) {
 		out->gil = sample.gil;
-		out->end = sample.end;
-		reason = collect_stack(&dump->collector, dump->profile, &sample, &out->stack);
+		reason = collect_stack(&dump->collector, dump->profile, &sample, &out->stack,
+				       &out->end);
 	}
 	if (reason != REASON_NO_THREAD_STATE)
 		out->lost = reason;
@@ -121,7 +121,7 @@ static struct error *dump_all(struct dump *dump, struct stopper *stopper)
 	if (!subject->runtime_count)
 		return error_create(subject->python_error->code, "process %d: %s",
 				    (int)options->pid, subject->python_error->message);
-	err = sampler_init(&dump->sampler, subject, options->nonblocking);
+	err = sampler_init(&dump->sampler, subject, NULL, options->nonblocking);
 	if (!err)
 		err = profile_create(&dump->profile);
 	if (err)

@@ -24,6 +24,8 @@ enum {
 	OPTION_NO_LINE,
 	OPTION_FULL_PATHS,
 	OPTION_NO_JITTER,
+	OPTION_NATIVE,
+	OPTION_DEBUG_DIR,
 	OPTION_NONBLOCKING,
 	OPTION_WEIGHTS,
 	OPTION_JSON,
@@ -85,6 +87,10 @@ static const struct row {
 	  IN_RECORD,
 	  "MODE",
 	  "what a sample weighs: wall, cpu, offcpu or gil (default: wall)" },
+	{ { "native", optional_argument, NULL, OPTION_NATIVE },
+	  IN_RECORD | IN_DUMP, "[=HOW]", "C frames too: fold (default), full or leaf" },
+	{ { "debug-dir", required_argument, NULL, OPTION_DEBUG_DIR },
+	  IN_RECORD | IN_DUMP, "DIR", "look for separate debug files there too" },
 	{ { "idle", no_argument, NULL, OPTION_IDLE }, IN_RECORD, NULL, "sleeping threads too" },
 	{ { "no-idle", no_argument, NULL, OPTION_NO_IDLE },
 	  IN_RECORD,
@@ -166,7 +172,7 @@ void options_print_help(void)
 		if (isalpha(row->option.val) && row->option.val < 256)
 			snprintf(letter, sizeof(letter), "-%c, ", row->option.val);
 		snprintf(left, sizeof(left), "%s--%s%s%s", letter, row->option.name,
-			 row->argument ? " " : "", row->argument ? row->argument : "");
+			 row->argument && row->option.has_arg == required_argument ? " " : "", row->argument ? row->argument : "");
 		printf("  %-26s %s\n", left, row->help);
 	}
 	fputs("\n"
@@ -272,6 +278,25 @@ static struct error *parse_weights(const char *text, enum writer_weights *weight
 	return NULL;
 }
 
+static struct error *parse_native(const char *text, enum symbolize_mode *mode_ret)
+{
+	static const char *const names[] = {
+		[SYMBOLIZE_FOLD] = "fold",
+		[SYMBOLIZE_FULL] = "full",
+		[SYMBOLIZE_LEAF] = "leaf",
+	};
+	for (size_t i = 0; text && i < sizeof(names) / sizeof(names[0]); i++) {
+		if (strcmp(text, names[i]))
+			continue;
+		*mode_ret = (enum symbolize_mode)i;
+		return NULL;
+	}
+	return text ? error_create(ERROR_USAGE,
+				   "there is no way %s to show native frames: fold, full and leaf are known",
+				   text) :
+		      NULL;
+}
+
 static struct error *parse_every(const char *text, unsigned *every_ret)
 {
 	char *end;
@@ -306,6 +331,16 @@ static struct error *apply(int value, const char *argument, struct options *opti
 	case 't':
 		options->writing.threads = true;
 		return NULL;
+	case OPTION_NATIVE:
+		options->native = true;
+		return parse_native(argument, &options->native_mode);
+	case OPTION_DEBUG_DIR: {
+		const char **dir = name_filter_append(&options->debug_dirs);
+		if (!dir)
+			return error_no_memory();
+		*dir = argument;
+		return NULL;
+	}
 	case 'T': {
 		pid_t *tid = tid_filter_append(&options->tids);
 		return tid ? parse_id("thread", argument, tid) : error_no_memory();
@@ -510,4 +545,5 @@ void options_deinit(struct options *options)
 {
 	tid_filter_deinit(&options->tids);
 	name_filter_deinit(&options->names);
+	name_filter_deinit(&options->debug_dirs);
 }

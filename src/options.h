@@ -8,6 +8,7 @@
 #include <sys/types.h>
 
 #include "aggregate/profile.h"
+#include "aggregate/symbolize.h"
 #include "base/error.h"
 #include "base/vec.h"
 #include "write/writer.h"
@@ -40,6 +41,9 @@ struct options {
 	bool idle; /* idle threads too */
 	bool gil;  /* only threads that hold the GIL */
 	bool jitter;
+	bool native;	     /* native frames too */
+	enum symbolize_mode native_mode;
+	struct name_filter debug_dirs;
 	bool nonblocking;
 	bool quiet;
 	bool json;    /* dump, doctor */

@@ -36,9 +36,14 @@ struct sampled *sampler_of(struct thread *thread)
 	return thread->attached;
 }
 
-struct error *sampler_init(struct sampler *sampler, struct subject *subject, bool nonblocking)
+struct error *sampler_init(struct sampler *sampler, struct subject *subject,
+			   struct native *native, bool nonblocking)
 {
-	*sampler = (struct sampler){ .subject = subject, .nonblocking = nonblocking };
+	*sampler = (struct sampler){
+		.subject = subject,
+		.native = native,
+		.nonblocking = nonblocking,
+	};
 	snapshot_init(&sampler->snapshot);
 	subject->threads.detach = forget_thread;
 	sampler->capture = (struct capture){
@@ -328,9 +333,14 @@ static enum reason grab_stack(void *data, struct snapshot *snapshot)
 		grab->sampled->thread_pointer = snapshot->registers.thread_pointer;
 	grab->frames->count = 0;
 
+	sampler->gil = false;
+	sampler->python = false;
 	enum reason reason = find_tstate(grab, &sampler->tstate);
+	if (reason == REASON_NO_THREAD_STATE && sampler->native)
+		return REASON_OK;
 	if (reason)
 		return reason;
+	sampler->python = true;
 	const struct subject_runtime *runtime = &sampler->subject->runtimes[grab->sampled->runtime];
 	reason = walk_thread(grab, runtime);
 	if (reason && reason != REASON_DEPTH_LIMIT)
@@ -352,17 +362,29 @@ static bool same_chain(const struct py_frames *a, const struct py_frames *b)
 	return true;
 }
 
+static struct capture_wants wants_of(const struct sampler *sampler, const struct grab *grab)
+{
+	return (struct capture_wants){
+		.plan = &grab->sampled->plan,
+		.registers = sampler->native || !grab->sampled->thread_pointer,
+		.stack_bytes = sampler->native ? native_stack_bytes(grab->sampled->stack_need) : 0,
+		.maps = modules_maps(sampler->subject->modules),
+	};
+}
+
 /* Two walks in a row that agree are believed; the second one has the newer lines. */
 static enum reason take_running(struct sampler *sampler, struct grab *grab)
 {
-	enum reason reason = capture_running(&sampler->capture, grab->thread, &grab->sampled->plan,
-					     grab_stack, grab, &sampler->snapshot);
+	struct capture_wants wants = wants_of(sampler, grab);
+	wants.stack_bytes = 0;
+	enum reason reason = capture_running(&sampler->capture, grab->thread, &wants, grab_stack,
+					     grab, &sampler->snapshot);
 	if (reason && reason != REASON_DEPTH_LIMIT)
 		return reason;
 	blocks_learn(&sampler->snapshot.blocks, &grab->sampled->plan);
 	grab->frames = &sampler->again;
-	enum reason again = capture_running(&sampler->capture, grab->thread, &grab->sampled->plan,
-					    grab_stack, grab, &sampler->snapshot);
+	enum reason again = capture_running(&sampler->capture, grab->thread, &wants, grab_stack,
+					    grab, &sampler->snapshot);
 	if (again != reason)
 		return again ? again : REASON_MOVED;
 	if (!same_chain(&sampler->frames, &sampler->again))
@@ -375,13 +397,14 @@ static enum reason take_running(struct sampler *sampler, struct grab *grab)
 
 static enum reason capture(struct sampler *sampler, struct grab *grab, const struct activity *now)
 {
+	struct capture_wants wants = wants_of(sampler, grab);
 	if (now->state == ACTIVITY_BLOCKED || now->state == ACTIVITY_STOPPED)
-		return capture_asleep(&sampler->capture, grab->thread, now, &grab->sampled->plan,
-				      grab_stack, grab, &sampler->snapshot);
+		return capture_asleep(&sampler->capture, grab->thread, now, &wants, grab_stack,
+				      grab, &sampler->snapshot);
 	if (sampler->nonblocking)
 		return take_running(sampler, grab);
-	return capture_held(&sampler->capture, grab->thread, &grab->sampled->plan,
-			    !grab->sampled->thread_pointer, grab_stack, grab, &sampler->snapshot);
+	return capture_held(&sampler->capture, grab->thread, &wants, grab_stack, grab,
+			    &sampler->snapshot);
 }
 
 /* Ranges of all distinct code objects of a sample, read together after the thread was let go. */
@@ -475,23 +498,9 @@ static bool may_be_python(struct sampler *sampler, struct thread *thread, struct
 	return !asked;
 }
 
-enum reason sampler_take(struct sampler *sampler, struct thread *thread, const struct activity *now,
-			 struct sample *sample_ret)
+static enum reason take(struct sampler *sampler, struct thread *thread, struct sampled *sampled,
+			const struct activity *now)
 {
-	struct subject *subject = sampler->subject;
-	struct sampled *sampled = sampler_of(thread);
-	if (!sampled)
-		return REASON_NO_MEMORY;
-	if (!subject->runtime_count)
-		return REASON_NO_THREAD_STATE;
-	if (sampled->runtime >= subject->runtime_count)
-		sampled->runtime = 0;
-	if (!may_be_python(sampler, thread, sampled))
-		return REASON_NO_THREAD_STATE;
-
-	for (size_t i = 0; i < subject->runtime_count; i++)
-		code_cache_sweep(subject->runtimes[i].codes);
-	learn_thread_pointer(sampler, thread, sampled);
 	struct grab grab = {
 		.sampler = sampler,
 		.thread = thread,
@@ -500,22 +509,70 @@ enum reason sampler_take(struct sampler *sampler, struct thread *thread, const s
 	};
 	enum reason end = capture(sampler, &grab, now);
 	blocks_learn(&sampler->snapshot.blocks, &sampled->plan);
+	return end;
+}
+
+/* The native frames of what was taken. A sleeper whose walk needs more than sp and pc is held after all, once. */
+static enum reason walk_native(struct sampler *sampler, struct thread *thread,
+			       struct sampled *sampled)
+{
+	enum reason reason = native_walk(sampler->native, &sampler->snapshot, &sampled->stack_need);
+	bool again = reason == REASON_STACK_CUT ||
+		     (sampler->snapshot.kind == SNAPSHOT_ASLEEP && reason &&
+		      reason != REASON_DEPTH_LIMIT);
+	if (!again || sampler->nonblocking)
+		return reason;
+	struct activity running = { .state = ACTIVITY_RUNNING };
+	enum reason taken = take(sampler, thread, sampled, &running);
+	if (taken && taken != REASON_DEPTH_LIMIT)
+		return reason;
+	return native_walk(sampler->native, &sampler->snapshot, &sampled->stack_need);
+}
+
+static void sweep_codes(struct subject *subject)
+{
+	for (size_t i = 0; i < subject->runtime_count; i++)
+		code_cache_sweep(subject->runtimes[i].codes);
+}
+
+enum reason sampler_take(struct sampler *sampler, struct thread *thread,
+			 const struct activity *now, struct sample *sample_ret)
+{
+	struct subject *subject = sampler->subject;
+	struct sampled *sampled = sampler_of(thread);
+	if (!sampled)
+		return REASON_NO_MEMORY;
+	if (!subject->runtime_count && !sampler->native)
+		return REASON_NO_THREAD_STATE;
+	if (sampled->runtime >= subject->runtime_count)
+		sampled->runtime = 0;
+	if (!sampler->native && !may_be_python(sampler, thread, sampled))
+		return REASON_NO_THREAD_STATE;
+
+	sweep_codes(subject);
+	learn_thread_pointer(sampler, thread, sampled);
+	enum reason end = take(sampler, thread, sampled, now);
 	sampled->never_python = end == REASON_NO_THREAD_STATE;
 	if (end && end != REASON_DEPTH_LIMIT)
 		return end;
 
-	const struct subject_runtime *runtime = &subject->runtimes[sampled->runtime];
-	enum reason reason = resolve(sampler, runtime);
-	if (reason)
-		return reason;
-	*sample_ret = (struct sample){
-		.frames = sampler->stack.items,
-		.count = sampler->stack.count,
-		.end = end,
-		.gil = sampler->gil,
-		.tstate = sampler->tstate.address,
-		.runtime = runtime,
-	};
+	struct sample sample = { .end = end };
+	if (sampler->native && sampler->snapshot.kind != SNAPSHOT_RUNNING) {
+		sample.native_end = walk_native(sampler, thread, sampled);
+		sample.native = sampler->native->frames.items;
+		sample.native_count = sampler->native->frames.count;
+	}
+	if (sampler->python) {
+		sample.runtime = &subject->runtimes[sampled->runtime];
+		enum reason reason = resolve(sampler, sample.runtime);
+		if (reason)
+			return reason;
+		sample.frames = sampler->stack.items;
+		sample.count = sampler->stack.count;
+		sample.gil = sampler->gil;
+		sample.tstate = sampler->tstate.address;
+	}
+	*sample_ret = sample;
 	return REASON_OK;
 }
 

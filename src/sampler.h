@@ -11,6 +11,7 @@
 #include <stdint.h>
 
 #include "base/reason.h"
+#include "native.h"
 #include "python/code.h"
 #include "python/frames.h"
 #include "snapshot/capture.h"
@@ -33,6 +34,7 @@ struct sampled {
 	unsigned lists_wait;     /* rounds until the lists are asked for it again, */
 	unsigned lists_pause;    /* longer each time that they did not know it */
 	struct plan plan;
+	uint64_t stack_need;	 /* bytes of stack that its native walk needed lately */
 	struct activity last;  /* when its stack was last taken asleep */
 	bool has_last;         /* the user's stack of that moment is still its stack */
 	char python_name[128]; /* "" as long as none is known */
@@ -51,11 +53,13 @@ struct sampler {
 	struct py_frames frames;
 	struct py_frames again; /* the second walk of a thread that is not stopped */
 	struct sample_frames stack;
+	struct native *native; /* NULL: Python frames only; not owned */
 	bool nonblocking;
 	bool keep_codes;  /* copy code objects with the next sample, for a capsule */
 	bool lists_read;  /* in this round: sampler_round */
 	bool lists_stale; /* an interpreter was met that they did not have */
 	struct py_tstate tstate;
+	bool python; /* what was taken has a thread state */
 	bool gil;
 };
 
@@ -65,10 +69,15 @@ struct sample {
 	enum reason end; /* REASON_OK, or why the stack is cut at its outer end */
 	bool gil;        /* it holds the GIL */
 	uint64_t tstate;
-	const struct subject_runtime *runtime;
+	const struct subject_runtime *runtime; /* NULL: not a Python thread, only native frames */
+	const struct native_frame *native;     /* innermost first */
+	size_t native_count;
+	enum reason native_end;
 };
 
-struct error *sampler_init(struct sampler *sampler, struct subject *subject, bool nonblocking);
+/* @native may be NULL. Both must outlive the sampler. */
+struct error *sampler_init(struct sampler *sampler, struct subject *subject,
+			   struct native *native, bool nonblocking);
 void sampler_deinit(struct sampler *sampler);
 
 /* To be called before each round over the threads. */

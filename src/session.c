@@ -9,6 +9,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,7 +20,9 @@
 #include "base/clock.h"
 #include "collect.h"
 #include "facts.h"
+#include "image/rootfs.h"
 #include "names.h"
+#include "native.h"
 #include "progress.h"
 #include "sampler.h"
 #include "subject.h"
@@ -33,6 +36,8 @@
 /* Between two looks for a Python in a process that has none yet. */
 #define FIND_NS_MIN (2 * NS_PER_MS)
 #define FIND_NS_MAX (200 * NS_PER_MS)
+/* With native frames: between two looks at the mappings. */
+#define MAPS_NS (100 * NS_PER_MS)
 
 struct session {
 	const struct options *options;
@@ -42,6 +47,10 @@ struct session {
 	struct output *output;
 	struct subject *subject;
 	struct sampler sampler;
+	struct native native;
+	struct symbolize *symbolize;
+	uint64_t maps_ns;
+	size_t maps_threads;
 	struct profile *profile;
 	struct ticker ticker;
 	struct progress progress;
@@ -163,12 +172,14 @@ static bool take(struct session *session, struct thread *thread, struct sampled 
 		save_capsule(session, thread, &sample);
 	if (reason == REASON_NO_THREAD_STATE || reason == REASON_THREAD_GONE)
 		return false;
-	if (!reason && !sample.count)
+	if (!reason && !sample.count && !sample.native_count)
 		/* Between two Python calls, as when it starts or ends: there is no Python to show. */
 		return false;
 	uint32_t stack = PROFILE_NONE;
+	enum reason end = REASON_OK;
 	if (!reason)
-		reason = collect_stack(&session->collector, session->profile, &sample, &stack);
+		reason = collect_stack(&session->collector, session->profile, &sample, &stack,
+				       &end);
 	if (reason) {
 		/* What an exec tore is no loss of ours: it is noticed at the next tick. */
 		if (memory_live_same_image(&session->subject->live))
@@ -176,7 +187,7 @@ static bool take(struct session *session, struct thread *thread, struct sampled 
 		return false;
 	}
 	sampled->user_stack = stack;
-	sampled->user_end = sample.end;
+	sampled->user_end = end;
 	sampled->user_flags = (sample.gil ? PROFILE_GIL : 0) |
 			      (now->state == ACTIVITY_RUNNING ? 0 : PROFILE_IDLE);
 	return true;
@@ -251,6 +262,20 @@ static void find_python(struct session *session, uint64_t now_ns)
 	session->find_ns = clock_now_ns() + session->find_interval_ns;
 }
 
+/* Mappings change with libraries that are loaded and with threads, whose stacks are mappings. */
+static void refresh_native(struct session *session, uint64_t now_ns)
+{
+	struct subject *subject = session->subject;
+	if (!session->options->native)
+		return;
+	if (now_ns >= session->maps_ns || subject->threads.list.count != session->maps_threads) {
+		session->maps_ns = now_ns + MAPS_NS;
+		session->maps_threads = subject->threads.list.count;
+		error_destroy(modules_update(subject->modules));
+	}
+	error_destroy(native_refresh(&session->native, now_ns));
+}
+
 /* False: there is nothing left to sample. */
 static bool round_of_samples(struct session *session, uint64_t tick_ns)
 {
@@ -267,6 +292,7 @@ static bool round_of_samples(struct session *session, uint64_t tick_ns)
 		break;
 	}
 	find_python(session, tick_ns);
+	refresh_native(session, tick_ns);
 	stop_collect(&session->stopper);
 	names_refresh_if_due(&session->sampler, session->profile, clock_now_ns());
 
@@ -378,11 +404,15 @@ static struct error *open_subject(struct session *session, const sigset_t *mask)
 	struct error *err = subject_open(pid, &session->stopper, &session->subject);
 	if (err)
 		return err;
-	err = sampler_init(&session->sampler, session->subject, options->nonblocking);
+	native_init(&session->native, session->subject);
+	err = sampler_init(&session->sampler, session->subject,
+			   options->native ? &session->native : NULL, options->nonblocking);
 	if (err || session->launched)
 		return err;
 	err = try_attach(session);
-	return err ? err : find_python_at_start(session);
+	if (err || options->native)
+		return err;
+	return find_python_at_start(session);
 }
 
 static struct error *write_profile(struct session *session)
@@ -410,6 +440,35 @@ static void count_reads(struct session *session)
 			   memory_method_name(live->method));
 }
 
+/* Addresses get their names while the images that they are in are open. */
+static void resolve_names(void *data)
+{
+	struct session *session = data;
+	struct rootfs root = { .fd = -1 };
+	_cleanup_error_ struct error *err = rootfs_open(session->subject->process, &root);
+	struct debuginfo_places places = {
+		.root_fd = err ? -1 : root.fd,
+		.dirs = session->options->debug_dirs.items,
+		.dir_count = session->options->debug_dirs.count,
+	};
+	symbolize_resolve(session->symbolize, &places);
+	if (!err)
+		rootfs_close(&root);
+}
+
+static struct error *name_native_frames(struct session *session)
+{
+	if (!session->symbolize)
+		return NULL;
+	resolve_names(session);
+	if (session->collector.mismatches)
+		stats_note(&session->profile->stats,
+			   "native and Python frames did not fit together in %" PRIu64 " samples",
+			   session->collector.mismatches);
+	return symbolize_rewrite(session->symbolize, session->options->native_mode,
+				 &session->profile);
+}
+
 static struct error *record(struct session *session, const sigset_t *mask)
 {
 	const struct options *options = session->options;
@@ -427,8 +486,20 @@ static struct error *record(struct session *session, const sigset_t *mask)
 	if (session->launched && (err = launch_go(&session->launch)))
 		return error_prefix(err, "%s", options->program[0]);
 
+	if (options->native) {
+		err = symbolize_create(&session->symbolize);
+		if (err)
+			return err;
+		session->collector.native = &session->native;
+		session->collector.symbolize = session->symbolize;
+		session->subject->before_exec = resolve_names;
+		session->subject->before_exec_data = session;
+	}
 	run(session);
-	if (session->subject->python_error)
+	err = name_native_frames(session);
+	if (err)
+		return err;
+	if (session->subject->python_error && !options->native)
 		stats_note(&session->profile->stats, "no Python was sampled: %s",
 			   session->subject->python_error->message);
 	count_reads(session);
@@ -442,6 +513,9 @@ static struct error *record(struct session *session, const sigset_t *mask)
 static void session_deinit(struct session *session)
 {
 	sampler_deinit(&session->sampler);
+	native_deinit(&session->native);
+	if (session->symbolize)
+		symbolize_destroy(session->symbolize);
 	if (session->subject)
 		subject_close(session->subject);
 	if (session->profile)

@@ -252,6 +252,18 @@ enum reason profile_count(struct profile *profile, uint32_t thread, uint32_t sta
 	return REASON_OK;
 }
 
+enum reason profile_merge(struct profile *profile, const struct profile_sample *sample)
+{
+	struct profile_sample *own = sample_find(profile, sample->thread, sample->stack,
+						 sample->end, sample->flags);
+	if (!own)
+		return REASON_NO_MEMORY;
+	own->count += sample->count;
+	own->wall_ns += sample->wall_ns;
+	own->cpu_ns += sample->cpu_ns;
+	return REASON_OK;
+}
+
 enum reason profile_add(struct profile *profile, uint32_t thread, const uint32_t *frames,
 			size_t count, enum reason end, unsigned flags, uint64_t wall_ns,
 			uint64_t cpu_ns)

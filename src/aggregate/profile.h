@@ -166,6 +166,8 @@ enum reason profile_stack(struct profile *profile, const uint32_t *frames, size_
 /* Adds one sample to @stack and counts it in the stats; on failure counts a loss there. */
 enum reason profile_count(struct profile *profile, uint32_t thread, uint32_t stack, enum reason end,
 			  unsigned flags, uint64_t wall_ns, uint64_t cpu_ns);
+/* Adds the numbers of @sample, of another profile but with ids of this one, without counting it in the stats. */
+enum reason profile_merge(struct profile *profile, const struct profile_sample *sample);
 /* Both in one. */
 enum reason profile_add(struct profile *profile, uint32_t thread, const uint32_t *frames,
 			size_t count, enum reason end, unsigned flags, uint64_t wall_ns,

@@ -46,7 +46,7 @@ struct arch {
 	uint64_t kept;     /* a bit a DWARF number: a callee keeps it */
 	/* Where the return address is as long as unwind information says nothing else: bytes from the CFA; 0: in its register. */
 	int return_address_at;
-	bool negates_ra_state; /* DW_CFA 0x2c and 0x2d sign and unsign the return address */
+	bool negates_ra_state; /* DW_CFA 0x2b to 0x2d say whether the return address is signed */
 	struct arch_regset general;
 	struct arch_regset thread_pointer; /* note 0: it is in the general set */
 

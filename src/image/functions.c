@@ -433,8 +433,8 @@ static bool find_entry(const struct functions *functions, uint32_t offset, size_
 			break;
 		first = first_of_start(functions, first - 1);
 	}
-	/* Only one that has no size among its aliases is known to end at the next symbol. */
-	if (!(entries[nearest].rank & RANK_NO_SIZE) || !covers(&entries[nearest], offset))
+	/* It has no size, or would have been found. */
+	if (!covers(&entries[nearest], offset))
 		return false;
 	*index_ret = nearest;
 	return true;

@@ -2,30 +2,18 @@
 /* modules.c: which mappings are one load of one file, and where that load put it. */
 #include "image/modules.h"
 
-#include <errno.h>
-#include <fcntl.h>
-#include <inttypes.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/hash.h"
 #include "base/vec.h"
+#include "image/load_bias.h"
+#include "image/module_open.h"
 
-/* Mappings of one file and different biases among them: a file that has more is no library. */
+/* Mappings of one file: one that has more is no library. */
 #define LOAD_MAPPING_LIMIT 1024
-#define BIAS_LIMIT         256
-
-/* A load bias that some mappings of a file agree on. */
-struct bias_votes {
-	uint64_t bias;
-	size_t votes;
-	bool exec;
-};
 
 DEFINE_VEC(struct module_vec, module_vec, struct module *)
-DEFINE_VEC(struct bias_vec, bias_vec, struct bias_votes)
 DEFINE_VEC(struct pointer_vec, pointer_vec, const struct mapping *)
 
 struct modules {
@@ -36,11 +24,6 @@ struct modules {
 	struct module_vec list;
 	uint64_t generation;
 };
-
-static uint64_t page_mask(void)
-{
-	return (uint64_t)sysconf(_SC_PAGESIZE) - 1;
-}
 
 /* ---- one module ---- */
 
@@ -67,170 +50,10 @@ static int compare_files(const struct mapping *a, const struct mapping *b)
 	return strcmp(a->path, b->path);
 }
 
-/* True if @segment, page-rounded as it is mapped, can be what is mapped from file @offset. */
-static bool covers(const struct image_segment *segment, uint64_t offset)
-{
-	return segment->file_size && offset >= (segment->offset & ~page_mask()) &&
-	       offset < segment->offset + segment->file_size;
-}
-
-static uint64_t bias_by(const struct image_segment *segment, const struct mapping *mapping)
-{
-	return mapping->start - mapping->offset - segment->vaddr + segment->offset;
-}
-
-/* The permissions decide where two segments share a page of the file. */
-static bool fits(const struct image_segment *segment, const struct mapping *mapping)
-{
-	return covers(segment, mapping->offset) && segment->exec == mapping->exec;
-}
-
 static bool is_part_of_load(const struct mapping *mapping)
 {
 	/* Without permissions: the hole that ld.so leaves between segments. */
 	return mapping->inode && (mapping->read || mapping->write || mapping->exec);
-}
-
-static bool vote(struct bias_vec *biases, uint64_t bias, bool exec)
-{
-	vec_foreach (entry, biases) {
-		if (entry->bias != bias)
-			continue;
-		entry->votes++;
-		entry->exec |= exec;
-		return true;
-	}
-	if (biases->count >= BIAS_LIMIT)
-		return true;
-	struct bias_votes *entry = bias_vec_append(biases);
-	if (!entry)
-		return false;
-	*entry = (struct bias_votes){ .bias = bias, .votes = 1, .exec = exec };
-	return true;
-}
-
-/* The bias with most votes among those that @mapping can have; false if no segment fits it. */
-static bool choose_bias(const struct image *image, const struct mapping *mapping,
-			const struct bias_vec *biases, uint64_t *bias_ret)
-{
-	size_t count, best = 0;
-	const struct image_segment *segments = image_segments(image, &count);
-	for (size_t i = 0; i < count; i++) {
-		if (!fits(&segments[i], mapping))
-			continue;
-		uint64_t bias = bias_by(&segments[i], mapping);
-		vec_foreach (entry, biases) {
-			if (entry->bias != bias || entry->votes <= best)
-				continue;
-			best = entry->votes;
-			*bias_ret = bias;
-		}
-	}
-	return best > 0;
-}
-
-static bool vote_mapping(const struct image *image, const struct mapping *mapping,
-			 struct bias_vec *biases)
-{
-	size_t count;
-	const struct image_segment *segments = image_segments(image, &count);
-	for (size_t i = 0; i < count; i++) {
-		if (fits(&segments[i], mapping) &&
-		    !vote(biases, bias_by(&segments[i], mapping), mapping->exec))
-			return false;
-	}
-	return true;
-}
-
-/* ---- opening a file as an image ---- */
-
-static struct error *open_mapped_file(const struct modules *modules, const struct mapping *mapping,
-				      struct image **image_ret)
-{
-	_cleanup_close_ int fd = -1;
-	struct error *err = maps_open_file(modules->process, mapping, &fd);
-	if (err)
-		return err;
-	err = image_open(fd, mapping->path, image_ret);
-	if (!err)
-		fd = -1;
-	return err;
-}
-
-static bool has_same_build_id(const struct image *a, const struct image *b)
-{
-	size_t a_size, b_size;
-	const uint8_t *a_id = image_build_id(a, &a_size), *b_id = image_build_id(b, &b_size);
-	return a_id && b_id && a_size == b_size && !memcmp(a_id, b_id, a_size);
-}
-
-/*
- * Some file systems (overlayfs) give stat another device than maps shows. The file at the path is
- * the mapped one all the same if the build id in memory is its own.
- */
-static bool open_by_build_id(const struct modules *modules, const struct mapping *mapping,
-			     const struct image *in_memory, struct image **image_ret)
-{
-	_cleanup_free_ char *path = NULL;
-	if (asprintf(&path, "root%s", mapping->path) < 0) {
-		path = NULL;
-		return false;
-	}
-	/* maps shows a path in the target's root, or, where that is inside ours, the path in ours.
-	 */
-	const char *names[] = { path, mapping->path };
-	for (size_t i = 0; i < 2; i++) {
-		_cleanup_close_ int fd =
-			names[i][0] ? process_open_file(modules->process, names[i], O_NONBLOCK)
-				    : -1;
-		if (fd < 0)
-			continue;
-		_cleanup_image_ struct image *image = NULL;
-		_cleanup_error_ struct error *err = image_open(fd, mapping->path, &image);
-		if (err)
-			continue;
-		fd = -1;
-		if (!has_same_build_id(image, in_memory))
-			continue;
-		*image_ret = no_cleanup(image);
-		return true;
-	}
-	return false;
-}
-
-/* @first is the mapping of the file's start. */
-static struct error *open_from_memory(const struct modules *modules, const struct mapping *first,
-				      struct image **image_ret, bool *from_memory_ret)
-{
-	_cleanup_image_ struct image *in_memory = NULL;
-	struct error *err =
-		image_open_memory(modules->memory, first->start, first->path, &in_memory);
-	if (err)
-		return err;
-	*from_memory_ret = !open_by_build_id(modules, first, in_memory, image_ret);
-	if (*from_memory_ret)
-		*image_ret = no_cleanup(in_memory);
-	return NULL;
-}
-
-/*
- * The file of @mapping, or what of it is in memory behind @first (NULL if its start is not mapped).
- * Keeps the first error, which says what happened to the file.
- */
-static struct error *open_image(const struct modules *modules, const struct mapping *mapping,
-				const struct mapping *first, struct image **image_ret,
-				bool *from_memory_ret)
-{
-	*from_memory_ret = false;
-	struct error *err = open_mapped_file(modules, mapping, image_ret);
-	if (!err || !first)
-		return err;
-	_cleanup_error_ struct error *second =
-		open_from_memory(modules, first, image_ret, from_memory_ret);
-	if (second)
-		return err;
-	error_destroy(err);
-	return NULL;
 }
 
 /* ---- grouping ---- */
@@ -322,12 +145,12 @@ static struct error *add_bias(struct modules *modules, const struct file *file, 
 }
 
 static struct error *add_biases(struct modules *modules, const struct file *file,
-				const struct image *image, const struct bias_vec *biases)
+				const struct image *image, const struct load_biases *biases)
 {
 	uint64_t chosen[LOAD_MAPPING_LIMIT];
 	bool has_bias[LOAD_MAPPING_LIMIT];
 	for (size_t i = 0; i < file->count; i++)
-		has_bias[i] = choose_bias(image, file->mappings[i], biases, &chosen[i]);
+		has_bias[i] = load_bias_choose(image, file->mappings[i], biases, &chosen[i]);
 	vec_foreach (entry, biases) {
 		struct error *err =
 			entry->exec ? add_bias(modules, file, entry->bias, chosen, has_bias) : NULL;
@@ -346,18 +169,19 @@ static struct error *add_ambiguous(struct modules *modules, const struct file *f
 	if (file->count > LOAD_MAPPING_LIMIT)
 		return NULL;
 	_cleanup_error_ struct error *unreadable =
-		open_image(modules, file->mappings[0], find_first(file), &image, &from_memory);
+		module_open(modules->process, modules->memory, file->mappings[0], find_first(file),
+			    &image, &from_memory);
 	if (unreadable)
 		return NULL;
-	struct bias_vec biases = { 0 };
+	struct load_biases biases = { 0 };
 	struct error *err = NULL;
 	for (size_t i = 0; i < file->count && !err; i++) {
-		if (!vote_mapping(image, file->mappings[i], &biases))
+		if (!load_bias_vote(image, file->mappings[i], &biases))
 			err = error_no_memory();
 	}
 	if (!err)
 		err = add_biases(modules, file, image, &biases);
-	bias_vec_deinit(&biases);
+	load_biases_deinit(&biases);
 	*done_ret = true;
 	return err;
 }
@@ -625,20 +449,14 @@ static const struct mapping *first_of(const struct modules *modules, const struc
 static bool find_module_bias(const struct modules *modules, const struct module *module,
 			     const struct image *image, uint64_t *bias_ret)
 {
-	struct bias_vec biases = { 0 };
+	struct load_biases biases = { 0 };
 	bool ok = true;
 	for (const struct mapping *mapping = first_of(modules, module); mapping && ok;
 	     mapping = next_of(modules, module, mapping + 1))
-		ok = vote_mapping(image, mapping, &biases);
-	size_t best = 0;
-	vec_foreach (entry, &biases) {
-		if (entry->votes <= best)
-			continue;
-		best = entry->votes;
-		*bias_ret = entry->bias;
-	}
-	bias_vec_deinit(&biases);
-	return ok && best > 0;
+		ok = load_bias_vote(image, mapping, &biases);
+	ok = ok && load_bias_most(&biases, bias_ret);
+	load_biases_deinit(&biases);
+	return ok;
 }
 
 /* The mapping of the start of the file: the module's own, else that of another load. */
@@ -662,8 +480,9 @@ struct image *module_image(struct modules *modules, struct module *module)
 	if (module->image || module->error)
 		return module->image;
 	_cleanup_image_ struct image *image = NULL;
-	module->error = open_image(modules, maps_find(&modules->maps, module->start),
-				   find_start(modules, module), &image, &module->from_memory);
+	module->error = module_open(modules->process, modules->memory,
+				    maps_find(&modules->maps, module->start),
+				    find_start(modules, module), &image, &module->from_memory);
 	if (module->error)
 		return NULL;
 	if (!find_module_bias(modules, module, image, &module->bias)) {

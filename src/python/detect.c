@@ -2,27 +2,18 @@
 /* detect.c: candidates by what modules export or hold → runtimes whose structures are alive. */
 #include "python/detect.h"
 
-#include <elf.h>
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "arch/arch.h"
 #include "base/vec.h"
+#include "python/alive.h"
 #include "python/detect_scan.h"
-#include "python/frames.h"
 
-/* Interpreters of a runtime and threads of an interpreter: beyond any real number, to end cycles.
- */
-#define INTERP_LIMIT 4096
-#define TSTATE_LIMIT 100000
 /* The lists are read while the target runs: a thread that starts or ends just then makes one look
  * fail, not five. */
 #define ATTEMPTS 5
-/* Thread states whose frames are tried for a code object. */
-#define FRAME_ATTEMPTS 64
-
 DEFINE_VEC(struct runtime_vec, runtime_vec, struct py_runtime)
 
 struct detection {
@@ -38,7 +29,6 @@ struct candidate {
 	struct module *module;
 	bool deep; /* .symtab may be read */
 	struct py_runtime runtime;
-	size_t tstates; /* of all its interpreters, as last counted */
 };
 
 /* ---- symbols ---- */
@@ -108,7 +98,7 @@ static bool find_version(const struct detection *detection, struct candidate *ca
 	uint64_t address;
 	uint64_t hex = 0;
 	if (runtime->runtime_address &&
-	    scan_is_debug_offsets(detection->memory, runtime->runtime_address, &version) &&
+	    py_layout_read_version(detection->memory, runtime->runtime_address, &version) &&
 	    memory_read_u64(detection->memory, runtime->runtime_address + 8, &hex)) {
 		take_version_hex(runtime, (uint32_t)hex, "debug offsets");
 		return true;
@@ -127,16 +117,6 @@ static bool find_version(const struct detection *detection, struct candidate *ca
 /* ---- types ---- */
 
 /*
- * A type's own type is itself for PyType_Type only; its place tells whether Py_TRACE_REFS put two
- * pointers before ob_refcnt (up to 3.12; later versions say where ob_type is).
- */
-static bool is_type_type(struct memory *memory, uint64_t address, uint32_t type_offset)
-{
-	uint64_t type;
-	return memory_read_u64(memory, address + type_offset, &type) && type == address;
-}
-
-/*
  * PyType_Type of the candidate. An executable that refers to the library's variable has a copy of
  * it (a copy relocation), and all references lead there: the library's own then says so by its
  * type.
@@ -149,64 +129,13 @@ static bool find_type_type(struct memory *memory, struct candidate *candidate)
 		return false;
 	for (size_t i = 0; i < 2; i++) {
 		if (!memory_read_u64(memory, own + places[i], &type) || !type ||
-		    !is_type_type(memory, type, places[i]))
+		    !alive_is_type_type(memory, type, places[i]))
 			continue;
 		candidate->runtime.type_type = type;
-		candidate->runtime.ob_head_extra =
-			candidate->runtime.version < PY_VERSION(3, 13, 0) ? places[i] - 8 : 0;
+		candidate->runtime.ob_head_extra = places[i] - places[0];
 		return true;
 	}
 	return false;
-}
-
-static bool has_type(struct memory *memory, const struct py_layout *layout, uint64_t object,
-		     uint64_t type)
-{
-	uint64_t found;
-	return memory_read_u64(memory, object + layout->object_type, &found) && found == type;
-}
-
-/* True if @type is the type "code" of the metatype *@type_type_ret. tp_name follows the
- * PyVarObject. */
-static bool is_code_type(struct memory *memory, const struct py_layout *layout, uint64_t type,
-			 uint64_t *type_type_ret)
-{
-	uint64_t type_type, name;
-	char text[5];
-	if (!memory_read_u64(memory, type + layout->object_type, &type_type) ||
-	    !is_type_type(memory, type_type, layout->object_type) ||
-	    !memory_read_u64(memory, type + layout->type_name, &name) ||
-	    !memory_read(memory, name, text, sizeof(text)) || memcmp(text, "code", 5))
-		return false;
-	*type_type_ret = type_type;
-	return true;
-}
-
-/* ---- the lists of interpreters and thread states ---- */
-
-/*
- * Adds the thread states of @interp to *count; false if one of them is none of its. A list that
- * leads back into itself is seen by a mark that follows at doubling distances (Brent).
- */
-static bool count_tstates(struct memory *memory, const struct py_layout *layout, uint64_t interp,
-			  size_t *count)
-{
-	uint64_t tstate, owner, mark = 0;
-	if (!memory_read_u64(memory, interp + layout->interp_threads_head, &tstate))
-		return false;
-	for (size_t i = 1, move = 1; tstate && tstate != mark && *count < TSTATE_LIMIT; i++) {
-		if (!memory_read_u64(memory, tstate + layout->tstate_interp, &owner) ||
-		    owner != interp)
-			return false;
-		if (i == move) {
-			mark = tstate;
-			move *= 2;
-		}
-		if (!memory_read_u64(memory, tstate + layout->tstate_next, &tstate))
-			return false;
-		++*count;
-	}
-	return !tstate;
 }
 
 uint64_t detect_first_interp(struct memory *memory, const struct py_runtime *runtime)
@@ -217,66 +146,16 @@ uint64_t detect_first_interp(struct memory *memory, const struct py_runtime *run
 	return memory_read_u64(memory, runtime->interp_head, &interp) ? interp : 0;
 }
 
-/* All interpreters of the list from @interp on with all their thread states, at least one. */
-static bool count_all(struct memory *memory, const struct py_layout *layout, uint64_t interp,
-		      size_t *tstates_ret, uint64_t *main_ret)
-{
-	size_t tstates = 0;
-	uint64_t last = 0;
-	for (size_t i = 0; interp && i < INTERP_LIMIT; i++) {
-		last = interp;
-		if (!count_tstates(memory, layout, interp, &tstates) ||
-		    !memory_read_u64(memory, interp + layout->interp_next, &interp))
-			return false;
-	}
-	if (interp || !tstates)
-		return false;
-	*tstates_ret = tstates;
-	*main_ret = last;
-	return true;
-}
-
-/*
- * The code object's type by way of the frames of @interp's threads, which may run meanwhile: what
- * is read is believed only when it is a type of that name.
- */
-static bool find_code_type(struct memory *memory, const struct py_layout *layout, uint64_t interp,
-			   uint64_t *code_type_ret, uint64_t *type_type_ret)
-{
-	uint64_t address;
-	bool found = false;
-	if (!memory_read_u64(memory, interp + layout->interp_threads_head, &address))
-		return false;
-	struct py_frames frames = { 0 };
-	for (size_t i = 0; address && i < FRAME_ATTEMPTS && !found; i++) {
-		struct py_tstate tstate;
-		uint64_t type;
-		if (frames_read_tstate(memory, layout, address, &tstate))
-			break;
-		frames.count = 0;
-		if (!frames_walk(memory, layout, &tstate, &frames) && frames.count &&
-		    memory_read_u64(memory, frames.items[0].code + layout->object_type, &type) &&
-		    is_code_type(memory, layout, type, type_type_ret)) {
-			*code_type_ret = type;
-			found = true;
-		}
-		address = tstate.next;
-	}
-	py_frames_vec_deinit(&frames);
-	return found;
-}
-
 /* ---- is it alive? ---- */
 
-static bool is_list_alive(struct memory *memory, struct candidate *candidate)
+static bool is_list_alive(struct memory *memory, struct py_runtime *runtime)
 {
-	struct py_runtime *runtime = &candidate->runtime;
 	for (int i = 0; i < ATTEMPTS; i++) {
+		size_t tstates;
 		uint64_t interp = detect_first_interp(memory, runtime);
 		if (!interp)
 			return false;
-		if (count_all(memory, &runtime->layout, interp, &candidate->tstates,
-			      &runtime->main_interp))
+		if (alive_count(memory, &runtime->layout, interp, &tstates, &runtime->main_interp))
 			return true;
 	}
 	return false;
@@ -289,7 +168,8 @@ static bool are_types_alive(struct memory *memory, struct candidate *candidate)
 	const struct py_layout *layout = &runtime->layout;
 	uint64_t code_type, type_type;
 	for (int i = 0; i < ATTEMPTS; i++) {
-		if (!find_code_type(memory, layout, runtime->main_interp, &code_type, &type_type))
+		if (!alive_find_code_type(memory, layout, runtime->main_interp, &code_type,
+					  &type_type))
 			continue;
 		runtime->code_type = code_type;
 		runtime->type_type = type_type;
@@ -297,11 +177,11 @@ static bool are_types_alive(struct memory *memory, struct candidate *candidate)
 	}
 	if (!runtime->type_type)
 		return true;
-	if (!is_type_type(memory, runtime->type_type, layout->object_type))
+	if (!alive_is_type_type(memory, runtime->type_type, layout->object_type))
 		return false;
 	if (!lookup(candidate, "PyCode_Type", &runtime->code_type))
 		return true;
-	return has_type(memory, layout, runtime->code_type, runtime->type_type);
+	return alive_has_type(memory, layout, runtime->code_type, runtime->type_type);
 }
 
 static bool is_alive(struct memory *memory, struct candidate *candidate)
@@ -310,7 +190,7 @@ static bool is_alive(struct memory *memory, struct candidate *candidate)
 	const struct py_layout *layout = &runtime->layout;
 	if (runtime->runtime_address && layout->runtime_interpreters_head != PY_ABSENT)
 		runtime->interp_head = runtime->runtime_address + layout->runtime_interpreters_head;
-	return is_list_alive(memory, candidate) && are_types_alive(memory, candidate);
+	return is_list_alive(memory, runtime) && are_types_alive(memory, candidate);
 }
 
 static struct error *select_layout(const struct detection *detection, struct candidate *candidate,
@@ -331,14 +211,14 @@ static bool decode_head(const struct detection *detection, const struct candidat
 	const struct module *module = candidate->module;
 	struct image_symbol symbol;
 	uint8_t body[DECODE_BODY_MAX];
-	if (candidate->runtime.machine != EM_X86_64 ||
-	    !image_dynamic_symbol(module->image, "PyInterpreterState_Head", &symbol) ||
+	const struct decoder *decoder = decoder_by_machine(candidate->runtime.machine);
+	if (!decoder || !image_dynamic_symbol(module->image, "PyInterpreterState_Head", &symbol) ||
 	    symbol.size > sizeof(body) ||
 	    !image_read(module->image, symbol.vaddr, body, symbol.size))
 		return false;
 	struct head_ref ref;
 	_cleanup_error_ struct error *err =
-		decode_x86_64_interp_head(body, symbol.size, symbol.vaddr, &ref);
+		decoder->decode_interp_head(body, symbol.size, symbol.vaddr, &ref);
 	if (err)
 		return false;
 	if (!ref.in_runtime) {
@@ -588,7 +468,8 @@ static void sort_by_threads(struct detection *detection)
 		size_t count = 0;
 		uint64_t main_interp;
 		uint64_t interp = detect_first_interp(detection->memory, runtime);
-		if (!count_all(detection->memory, &runtime->layout, interp, &count, &main_interp) ||
+		if (!alive_count(detection->memory, &runtime->layout, interp, &count,
+				 &main_interp) ||
 		    count <= best_count)
 			continue;
 		best = i;

@@ -30,7 +30,7 @@ struct py_runtime {
 	uint64_t code_type;   /* PyCode_Type; 0 if not known yet: no frame has been seen */
 	uint64_t type_type;   /* PyType_Type; 0 if not known yet */
 	uint64_t current_address;   /* of _PyThreadState_Current, 2.7 and 3.6; 0 if there is none */
-	uint32_t ob_head_extra;     /* bytes that Py_TRACE_REFS puts before ob_refcnt */
+	uint32_t ob_head_extra;     /* by ob_type's place, for py_layout_select */
 	bool debug_build;           /* Py_DEBUG */
 	const char *found_by;       /* for doctor: "symbol _PyRuntime", … */
 	const char *version_source; /* for doctor: "symbol Py_Version", … */

@@ -21,8 +21,6 @@
 /* Interpreters of one runtime. */
 #define INTERP_LIMIT 4096
 
-static const char cookie[8] = "xdebugpy";
-
 struct chunk {
 	uint64_t address;
 	const uint8_t *data;
@@ -214,26 +212,6 @@ bool scan_version_text(struct memory *memory, const struct module *module, py_ve
 
 /* ---- the debug offsets ---- */
 
-/* cookie, then PY_VERSION_HEX in 8 bytes. */
-static bool parse_debug_offsets(const uint8_t *data, py_version *version_ret)
-{
-	uint64_t hex;
-	memcpy(&hex, data + sizeof(cookie), sizeof(hex));
-	py_version version = (py_version)(hex >> 8);
-	if (memcmp(data, cookie, sizeof(cookie)) || hex > UINT32_MAX || PY_MAJOR(version) != 3 ||
-	    version < PY_VERSION(3, 13, 0))
-		return false;
-	*version_ret = version;
-	return true;
-}
-
-bool scan_is_debug_offsets(struct memory *memory, uint64_t address, py_version *version_ret)
-{
-	uint8_t data[16];
-	return memory_read(memory, address, data, sizeof(data)) &&
-	       parse_debug_offsets(data, version_ret);
-}
-
 struct offsets_search {
 	uint64_t address;
 	py_version version;
@@ -243,8 +221,8 @@ struct offsets_search {
 static bool look_for_cookie(const struct chunk *chunk, void *context)
 {
 	struct offsets_search *search = context;
-	for (size_t i = 0; i < chunk->size && chunk->held - i >= 16; i += 8) {
-		if (!parse_debug_offsets(chunk->data + i, &search->version))
+	for (size_t i = 0; i < chunk->size; i += 8) {
+		if (!py_layout_parse_version(chunk->data + i, chunk->held - i, &search->version))
 			continue;
 		search->address = chunk->address + i;
 		search->count++;

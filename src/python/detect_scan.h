@@ -30,8 +30,6 @@ bool scan_version_text(struct memory *memory, const struct module *module, py_ve
 /* The _PyRuntime of 3.13 and later in the module's writable data, by its _Py_DebugOffsets. */
 bool scan_debug_offsets(struct memory *memory, const struct module *module, uint64_t *address_ret,
 			py_version *version_ret);
-/* The same at a known place. */
-bool scan_is_debug_offsets(struct memory *memory, uint64_t address, py_version *version_ret);
 
 /*
  * The address of the pointer to the first interpreter in the module's writable data, by structure:

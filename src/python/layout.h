@@ -10,6 +10,7 @@
 #pragma once
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "base/error.h"
@@ -163,3 +164,5 @@ struct error *py_layout_select(py_version version, uint16_t machine, bool debug_
  */
 bool py_layout_read_version(struct memory *memory, uint64_t runtime_address,
 			    py_version *version_ret);
+/* The same of a copy: @data are @size bytes from the start of what may be a runtime. */
+bool py_layout_parse_version(const uint8_t *data, size_t size, py_version *version_ret);

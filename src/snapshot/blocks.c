@@ -12,6 +12,8 @@
 /* One vector of process_vm_readv. */
 #define PLAN_RANGES_MAX 1000
 #define PLAN_BYTES_MAX  ((size_t)512 << 10)
+/* The stack of a thread. */
+#define BLOCKS_EXTRA_MAX ((size_t)4 << 20)
 /* A range comes back as a rule within a few samples, when the program is where it was; frames of another path wait that long. */
 #define PLAN_UNUSED_MAX 16
 
@@ -125,50 +127,58 @@ void blocks_deinit(struct blocks *blocks)
 	blocks_init(blocks);
 }
 
-/* The pieces of @plan, with their room set aside; how many. Plan ranges are sorted, so the blocks are too. */
-static size_t lay_out(struct blocks *blocks, const struct plan *plan)
+static void add_piece(struct blocks *blocks, size_t number, uint64_t address, size_t size)
 {
-	size_t total = 0, count = 0;
+	blocks->pieces[number] = (struct memory_piece){
+		.address = address,
+		.size = size,
+		.buffer = blocks->bytes + blocks->size,
+	};
+	blocks->size += size;
+}
+
+/* The pieces of @plan, then of @extra, with their room set aside; how many. */
+static size_t lay_out(struct blocks *blocks, const struct plan *plan,
+		      const struct memory_range *extra)
+{
+	size_t total = extra ? extra->size : 0, count = 0;
 	for (; count < plan->count && count < PLAN_RANGES_MAX; count++) {
-		if (plan->items[count].size > PLAN_BYTES_MAX - total)
+		if (plan->items[count].size > PLAN_BYTES_MAX + BLOCKS_EXTRA_MAX - total)
 			break;
 		total += plan->items[count].size;
 	}
 	if (!vec_reserve_((void **)&blocks->bytes, &blocks->capacity, total, 1) ||
-	    !vec_reserve_((void **)&blocks->pieces, &blocks->pieces_capacity, count,
+	    !vec_reserve_((void **)&blocks->pieces, &blocks->pieces_capacity, count + 1,
 			  sizeof(*blocks->pieces)))
 		return 0;
-	for (size_t i = 0; i < count; i++) {
-		blocks->pieces[i] = (struct memory_piece){
-			.address = plan->items[i].address,
-			.size = plan->items[i].size,
-			.buffer = blocks->bytes + blocks->size,
-		};
-		blocks->size += plan->items[i].size;
-	}
+	for (size_t i = 0; i < count; i++)
+		add_piece(blocks, i, plan->items[i].address, plan->items[i].size);
+	if (extra)
+		add_piece(blocks, count++, extra->address, extra->size);
 	return count;
 }
 
-void blocks_begin(struct blocks *blocks, struct memory_live *source, const struct plan *plan)
+void blocks_begin(struct blocks *blocks, struct memory_live *source, const struct plan *plan,
+		  const struct memory_range *extra)
 {
 	blocks->list.count = 0;
 	blocks->size = 0;
 	blocks->full = false;
 	blocks->source = source;
 
-	size_t count = lay_out(blocks, plan);
+	size_t count = lay_out(blocks, plan, extra);
 	if (!count || !block_vec_reserve(&blocks->list, count))
 		return;
 	memory_live_readv(source, blocks->pieces, count);
+	/* Ranges of a plan are sorted, so the blocks are too. */
 	for (size_t i = 0; i < count; i++) {
 		const struct memory_piece *piece = &blocks->pieces[i];
 		if (!piece->ok)
 			continue;
-		*block_vec_append(&blocks->list) = (struct block){
-			.address = piece->address,
-			.size = piece->size,
-			.offset = (size_t)((uint8_t *)piece->buffer - blocks->bytes),
-		};
+		size_t offset = (size_t)((uint8_t *)piece->buffer - blocks->bytes);
+		struct block *block = insert(blocks, piece->address, piece->size, offset);
+		if (block)
+			block->extra = extra && i == count - 1;
 	}
 }
 
@@ -205,7 +215,7 @@ void blocks_learn(const struct blocks *blocks, struct plan *plan)
 	size_t hint = 0, total = 0;
 	vec_foreach (block, &blocks->list) {
 		unsigned unused = block->used ? 0 : unused_so_far(plan, block, &hint) + 1;
-		if (unused > PLAN_UNUSED_MAX || learnt.count >= PLAN_RANGES_MAX ||
+		if (block->extra || unused > PLAN_UNUSED_MAX || learnt.count >= PLAN_RANGES_MAX ||
 		    block->size > PLAN_BYTES_MAX - total)
 			continue;
 		/* What another range covers need not be fetched twice. */

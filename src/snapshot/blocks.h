@@ -25,6 +25,7 @@ struct block {
 	size_t size;
 	size_t offset; /* of its content in bytes */
 	bool used;     /* a read was answered from it */
+	bool extra;    /* asked for beside the plan, and not to be planned for */
 };
 
 DEFINE_VEC(struct block_vec, block_vec, struct block)
@@ -52,8 +53,11 @@ struct blocks {
 void blocks_init(struct blocks *blocks);
 void blocks_deinit(struct blocks *blocks);
 
-/* Empties it, then fetches the ranges of @plan from @source, which stays set until blocks_end. */
-void blocks_begin(struct blocks *blocks, struct memory_live *source, const struct plan *plan);
+/*
+ * Empties it, then fetches the ranges of @plan, and @extra (may be NULL), from @source, which stays set until blocks_end.
+ */
+void blocks_begin(struct blocks *blocks, struct memory_live *source, const struct plan *plan,
+		  const struct memory_range *extra);
 /* No more fetching: from now on it is inert. */
 void blocks_end(struct blocks *blocks);
 /* Puts what was used into @plan and forgets what has been useless for a while. */

@@ -13,6 +13,7 @@ static void begin(struct snapshot *snapshot, const struct thread *thread, enum s
 	snapshot->kind = kind;
 	snapshot->registers = (struct arch_registers){ 0 };
 	snapshot->asked_ns = snapshot->held_ns = snapshot->released_ns = 0;
+	snapshot->stack_end = 0;
 }
 
 static bool read_registers(const struct arch *arch, pid_t tid, struct arch_registers *registers)
@@ -67,19 +68,45 @@ enum reason capture_registers(struct capture *capture, pid_t tid,
 	return REASON_OK;
 }
 
+/* The stack from the snapshot's stack pointer up, as much of it as is wanted and there. */
+static bool stack_range(const struct capture *capture, const struct snapshot *snapshot,
+			const struct capture_wants *wants, struct memory_range *range_ret)
+{
+	uint64_t sp;
+	if (!wants->stack_bytes ||
+	    !arch_register_get(&snapshot->registers, capture->arch->sp, &sp))
+		return false;
+	const struct mapping *mapping = maps_find(wants->maps, sp);
+	/* A stack that the maps do not have yet: the rest of its page is there for sure. */
+	uint64_t end = mapping ? mapping->end : (sp | 4095) + 1;
+	range_ret->address = sp;
+	range_ret->size = end - sp < wants->stack_bytes ? end - sp : wants->stack_bytes;
+	return true;
+}
+
+static void copy(struct capture *capture, const struct capture_wants *wants,
+		 struct snapshot *snapshot)
+{
+	struct memory_range stack;
+	bool has_stack = stack_range(capture, snapshot, wants, &stack);
+	blocks_begin(&snapshot->blocks, capture->live, wants->plan, has_stack ? &stack : NULL);
+	snapshot->stack_end = has_stack ? stack.address + stack.size : 0;
+}
+
 static enum reason copy_held(struct capture *capture, const struct stop *stop,
-			     const struct plan *plan, bool registers, capture_grab grab, void *data,
+			     const struct capture_wants *wants, capture_grab grab, void *data,
 			     struct snapshot *snapshot)
 {
 	capture->live->held_tid = stop->tid;
-	blocks_begin(&snapshot->blocks, capture->live, plan);
-	if (registers && !read_registers(capture->arch, stop->tid, &snapshot->registers))
+	if (wants->registers &&
+	    !read_registers(capture->arch, stop->tid, &snapshot->registers))
 		return REASON_REGISTERS;
+	copy(capture, wants, snapshot);
 	return grab(data, snapshot);
 }
 
 enum reason capture_held(struct capture *capture, const struct thread *thread,
-			 const struct plan *plan, bool registers, capture_grab grab, void *data,
+			 const struct capture_wants *wants, capture_grab grab, void *data,
 			 struct snapshot *snapshot)
 {
 	begin(snapshot, thread, SNAPSHOT_HELD);
@@ -89,7 +116,7 @@ enum reason capture_held(struct capture *capture, const struct thread *thread,
 	if (reason)
 		return reason;
 	snapshot->held_ns = clock_now_ns();
-	reason = copy_held(capture, &stop, plan, registers, grab, data, snapshot);
+	reason = copy_held(capture, &stop, wants, grab, data, snapshot);
 	stop_release(&stop);
 	snapshot->released_ns = clock_now_ns();
 
@@ -99,7 +126,7 @@ enum reason capture_held(struct capture *capture, const struct thread *thread,
 }
 
 enum reason capture_asleep(struct capture *capture, struct thread *thread,
-			   const struct activity *before, const struct plan *plan,
+			   const struct activity *before, const struct capture_wants *wants,
 			   capture_grab grab, void *data, struct snapshot *snapshot)
 {
 	begin(snapshot, thread, SNAPSHOT_ASLEEP);
@@ -107,7 +134,7 @@ enum reason capture_asleep(struct capture *capture, struct thread *thread,
 		arch_register_set(&snapshot->registers, capture->arch->sp, before->sp);
 	if (before->pc)
 		arch_register_set(&snapshot->registers, capture->arch->pc, before->pc);
-	blocks_begin(&snapshot->blocks, capture->live, plan);
+	copy(capture, wants, snapshot);
 	enum reason reason = grab(data, snapshot);
 	blocks_end(&snapshot->blocks);
 
@@ -118,11 +145,11 @@ enum reason capture_asleep(struct capture *capture, struct thread *thread,
 }
 
 enum reason capture_running(struct capture *capture, const struct thread *thread,
-			    const struct plan *plan, capture_grab grab, void *data,
+			    const struct capture_wants *wants, capture_grab grab, void *data,
 			    struct snapshot *snapshot)
 {
 	begin(snapshot, thread, SNAPSHOT_RUNNING);
-	blocks_begin(&snapshot->blocks, capture->live, plan);
+	copy(capture, wants, snapshot);
 	enum reason reason = grab(data, snapshot);
 	blocks_end(&snapshot->blocks);
 	return reason;

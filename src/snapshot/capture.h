@@ -11,6 +11,7 @@
 #include "base/clock.h"
 #include "base/reason.h"
 #include "snapshot/snapshot.h"
+#include "target/maps.h"
 #include "target/memory_live.h"
 #include "target/stop.h"
 #include "target/threads.h"
@@ -28,6 +29,14 @@ struct capture {
 	int errnum; /* of the last attach that was refused */
 };
 
+/* What is copied besides what the grab touches. */
+struct capture_wants {
+	const struct plan *plan;
+	bool registers;
+	size_t stack_bytes;	 /* from the stack pointer up; 0: none */
+	const struct maps *maps; /* to end the stack where its mapping ends; needed with stack_bytes */
+};
+
 /* Copies what it needs through @snapshot->blocks.memory. Its answer becomes the capture's. */
 typedef enum reason (*capture_grab)(void *data, struct snapshot *snapshot);
 
@@ -36,7 +45,7 @@ typedef enum reason (*capture_grab)(void *data, struct snapshot *snapshot);
  * REASON_REGISTERS are its own; others come from @grab.
  */
 enum reason capture_held(struct capture *capture, const struct thread *thread,
-			 const struct plan *plan, bool registers, capture_grab grab, void *data,
+			 const struct capture_wants *wants, capture_grab grab, void *data,
 			 struct snapshot *snapshot);
 
 /*
@@ -44,7 +53,7 @@ enum reason capture_held(struct capture *capture, const struct thread *thread,
  * nothing in the snapshot can be used.
  */
 enum reason capture_asleep(struct capture *capture, struct thread *thread,
-			   const struct activity *before, const struct plan *plan,
+			   const struct activity *before, const struct capture_wants *wants,
 			   capture_grab grab, void *data, struct snapshot *snapshot);
 
 /* Holds thread @tid for its registers only. The same reasons. */
@@ -53,5 +62,5 @@ enum reason capture_registers(struct capture *capture, pid_t tid,
 
 /* Copies from a thread without stopping it, whatever it does. */
 enum reason capture_running(struct capture *capture, const struct thread *thread,
-			    const struct plan *plan, capture_grab grab, void *data,
+			    const struct capture_wants *wants, capture_grab grab, void *data,
 			    struct snapshot *snapshot);

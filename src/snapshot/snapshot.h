@@ -24,6 +24,7 @@ struct snapshot {
 	struct arch_registers
 		registers; /* none known unless they were asked for, or asleep: sp and pc */
 	struct blocks blocks;
+	uint64_t stack_end;   /* one past the last byte of stack that was copied; 0: none was */
 	uint64_t asked_ns;    /* HELD: when the stop was asked for, */
 	uint64_t held_ns;     /* when it was seen, */
 	uint64_t released_ns; /* and when the thread was let go */

@@ -34,6 +34,7 @@ enum {
 	CFA_VAL_EXPRESSION = 0x16,
 	CFA_MIPS_ADVANCE_LOC8 = 0x1d,
 	/* AADWARF64; elsewhere 0x2d is SPARC's window save. */
+	CFA_AARCH64_SET_RA_STATE = 0x2b,
 	CFA_AARCH64_NEGATE_RA_STATE_WITH_PC = 0x2c,
 	CFA_AARCH64_NEGATE_RA_STATE = 0x2d,
 	/* LSB 5.0 §10.5.2 */
@@ -172,6 +173,18 @@ static bool restore_state(struct cfi_exec *exec)
 static bool negate_ra_state(struct cfi_exec *exec)
 {
 	exec->state.is_ra_signed = !exec->state.is_ra_signed;
+	return exec->arch->negates_ra_state;
+}
+
+/* 0 not signed, 1 signed, 2 signed with the pc of an instruction at an offset, which stripping does not need. */
+static bool set_ra_state(struct cfi_exec *exec)
+{
+	uint64_t ra_state;
+	int64_t ignored;
+	if (!reader_uleb128(&exec->reader, &ra_state) || ra_state > 2 ||
+	    !reader_sleb128(&exec->reader, &ignored))
+		return false;
+	exec->state.is_ra_signed = ra_state != 0;
 	return exec->arch->negates_ra_state;
 }
 
@@ -321,6 +334,8 @@ static bool run_extended(struct cfi_exec *exec, uint8_t opcode)
 	case CFA_AARCH64_NEGATE_RA_STATE:
 	case CFA_AARCH64_NEGATE_RA_STATE_WITH_PC:
 		return negate_ra_state(exec);
+	case CFA_AARCH64_SET_RA_STATE:
+		return set_ra_state(exec);
 	case CFA_GNU_ARGS_SIZE: /* for exceptions: bytes of pushed arguments */
 		return skip_uleb128(exec);
 	default:

@@ -56,8 +56,8 @@ struct cfi_rule {
 };
 
 enum cfi_row_flags {
-	/* A signal interrupted this frame's callee: the caller's pc is not a return address, its
-	   stack may be another one. */
+	/* The frame is a signal trampoline's: its caller was interrupted, did not call. The
+	   caller's pc is no return address, its stack may be another one. */
 	CFI_ROW_SIGNAL_FRAME = 1 << 0,
 	/* The return address is undefined: there is no caller (_start, clone). */
 	CFI_ROW_OUTERMOST = 1 << 1,

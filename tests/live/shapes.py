@@ -88,7 +88,7 @@ def check(shape, python):
     assert not shape.impossible_lines()
     for path in CALLERS:
         assert abs(shape.share(path) - shape.true_share(path)) <= 3.0, (path, shape.share(path), shape.true_share(path))
-    assert shape.outcome.complete_percent >= 99.0
+    assert shape.outcome.complete_percent >= 99.0, shape.outcome.err
     ticks, _, skipped = shape.outcome.ticks  # a busy machine makes ticks late or skips them; none is lost without a word
     assert abs(ticks + skipped - SECONDS * RATE) <= 0.02 * SECONDS * RATE, shape.outcome.err
     assert shape.outcome.samples >= 0.99 * ticks, shape.outcome.err

@@ -42,7 +42,7 @@ static void what_was_read_once_is_planned_for(void **state)
 	struct plan plan = { 0 };
 	uint8_t bytes[64];
 	blocks_init(&blocks);
-	blocks_begin(&blocks, &live, &plan);
+	blocks_begin(&blocks, &live, &plan, NULL);
 	uint64_t calls = live.calls;
 	assert_true(memory_read(&blocks.memory, at(1000), bytes, 64));
 	assert_memory_equal(bytes, data + 1000, 64);
@@ -59,7 +59,7 @@ static void what_was_read_once_is_planned_for(void **state)
 	/* The next time all of it comes with one call, and fresh. */
 	data[1000] = 99;
 	calls = live.calls;
-	blocks_begin(&blocks, &live, &plan);
+	blocks_begin(&blocks, &live, &plan, NULL);
 	assert_true(memory_read(&blocks.memory, at(1000), bytes, 64));
 	assert_int_equal(bytes[0], 99);
 	assert_true(memory_read(&blocks.memory, at(100), bytes, 16));
@@ -74,7 +74,7 @@ static void inert_blocks_answer_only_for_what_they_have(void **state)
 	struct plan plan = { 0 };
 	uint8_t bytes[32];
 	blocks_init(&blocks);
-	blocks_begin(&blocks, &live, &plan);
+	blocks_begin(&blocks, &live, &plan, NULL);
 	assert_true(memory_read(&blocks.memory, at(0), bytes, 32));
 	blocks_end(&blocks);
 	assert_true(memory_read(&blocks.memory, at(8), bytes, 24));
@@ -103,7 +103,7 @@ static void an_unreadable_range_of_a_plan_costs_only_itself(void **state)
 	struct blocks blocks;
 	uint8_t bytes[8];
 	blocks_init(&blocks);
-	blocks_begin(&blocks, &live, &plan);
+	blocks_begin(&blocks, &live, &plan, NULL);
 	assert_int_equal(blocks.list.count, 2);
 	blocks_end(&blocks);
 	assert_true(memory_read(&blocks.memory, at(0), bytes, 8));
@@ -121,17 +121,17 @@ static void what_is_of_no_use_is_forgotten(void **state)
 	struct plan plan = { 0 };
 	uint8_t bytes[8];
 	blocks_init(&blocks);
-	blocks_begin(&blocks, &live, &plan);
+	blocks_begin(&blocks, &live, &plan, NULL);
 	assert_true(memory_read(&blocks.memory, at(0), bytes, 8));
 	assert_true(memory_read(&blocks.memory, at(512), bytes, 8));
 	blocks_learn(&blocks, &plan);
 	for (int i = 0; i < 16; i++) {
 		assert_int_equal(plan.count, 2);
-		blocks_begin(&blocks, &live, &plan);
+		blocks_begin(&blocks, &live, &plan, NULL);
 		assert_true(memory_read(&blocks.memory, at(0), bytes, 8));
 		blocks_learn(&blocks, &plan);
 	}
-	blocks_begin(&blocks, &live, &plan);
+	blocks_begin(&blocks, &live, &plan, NULL);
 	assert_true(memory_read(&blocks.memory, at(0), bytes, 8));
 	blocks_learn(&blocks, &plan);
 	assert_int_equal(plan.count, 1);
@@ -145,7 +145,7 @@ static void there_is_a_limit_to_what_is_kept(void **state)
 	struct blocks blocks;
 	struct plan plan = { 0 };
 	blocks_init(&blocks);
-	blocks_begin(&blocks, &live, &plan);
+	blocks_begin(&blocks, &live, &plan, NULL);
 	size_t size = (size_t)17 << 20;
 	uint8_t *large = malloc(size);
 	assert_non_null(large);

@@ -278,6 +278,7 @@ static void test_bad_instructions(void **state)
 		{ { 0x17 }, 1 }, /* no such instruction */
 		{ { 0x2d }, 1 }, /* aarch64's and SPARC's */
 		{ { 0x2c }, 1 },
+		{ { 0x2b, 1, 0 }, 3 },
 		{ { 0x3f }, 1 },
 		{ { 0x83 }, 1 },             /* operands that are not there; padding is none */
 		{ { 0x0f, 0x7f, 0x30 }, 3 }, /* an expression longer than the entry */
@@ -386,6 +387,21 @@ static void test_aarch64_key_b(void **state)
 						   "c cfa=sp signed-b\n");
 }
 
+static void test_aarch64_set_ra_state(void **state)
+{
+	struct bytes b = { .size = 0 };
+	size_t cie = add_aarch64_cie(&b, "zR");
+	add_fde(&b, cie, START, SIZE,
+		(const uint8_t[]){ 0x41, 0x2b, 1, 0, 0x41, 0x2b, 0, 0x7c, 0x41, 0x2b, 2, 8, 0x41,
+				   0x2b, 3, 0 },
+		16);
+	assert_string_equal(rows_in(&aarch64, &b), "0 cfa=sp\n"
+						   "4 cfa=sp signed\n"
+						   "8 cfa=sp\n"
+						   "c cfa=sp signed\n"
+						   "10 bad_cfi\n");
+}
+
 static void test_aarch64_outermost(void **state)
 {
 	struct bytes b = { .size = 0 };
@@ -420,6 +436,7 @@ int main(void)
 		cmocka_unit_test(test_unspecified_return_address),
 		cmocka_unit_test(test_aarch64_return_address_signing),
 		cmocka_unit_test(test_aarch64_key_b),
+		cmocka_unit_test(test_aarch64_set_ra_state),
 		cmocka_unit_test(test_aarch64_outermost),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -105,11 +105,11 @@ static void a_debug_link_with_a_path_is_refused(void **state)
 	assert_true(scratch_run("cp ROOT/lib/d/x.debug ROOT/lib/x.debug"));
 	assert_true(is_found());
 	/* The same name with a slash in it. */
-	assert_true(scratch_run(
-		"objcopy --dump-section .gnu_debuglink=link ROOT/lib/x.so && "
-		"{ printf 'd/x.debu' ; tail -c +9 link; } > slash && rm ROOT/lib/x.debug && "
-		"cp ROOT/lib/d/x.debug ROOT/lib/d/x.debu && "
-		"objcopy --update-section .gnu_debuglink=slash ROOT/lib/x.so"));
+	assert_true(scratch_run("objcopy --dump-section .gnu_debuglink=link ROOT/lib/x.so && "
+				"{ printf 'd/x.debu\\0\\0\\0\\0' ; tail -c +9 link; } > slash && "
+				"rm ROOT/lib/x.debug && "
+				"cp ROOT/lib/d/x.debug ROOT/lib/d/x.debu && "
+				"objcopy --update-section .gnu_debuglink=slash ROOT/lib/x.so"));
 	assert_false(is_found());
 }
 
@@ -168,7 +168,10 @@ static void section_is_the_same(const char *kind)
 	assert_memory_equal(data, expected, 4096);
 	assert_true(image_section_data(packed, ".debug_frame", &again, &size));
 	assert_int_equal(size, 4096);
-	assert_memory_equal(again, expected, 4096);
+	assert_ptr_equal(again, data);
+	assert_true(image_section_data(packed, ".debug_other", &again, &size));
+	assert_int_equal(size, 8192);
+	assert_memory_equal(again + 8184, "another.", 8);
 }
 
 static void compressed_sections(void **state)
@@ -176,7 +179,9 @@ static void compressed_sections(void **state)
 	if (!scratch_has("${CC:-cc} objcopy"))
 		skip();
 	scratch_write("plain.s", ".section .debug_frame,\"\",%progbits\n"
-				 ".rept 512\n.ascii \"a frame.\"\n.endr\n");
+				 ".rept 512\n.ascii \"a frame.\"\n.endr\n"
+				 ".section .debug_other,\"\",%progbits\n"
+				 ".rept 1024\n.ascii \"another.\"\n.endr\n");
 	assert_true(scratch_run("${CC:-cc} -c -o plain.o plain.s"));
 	section_is_the_same("zlib");
 #ifdef HAVE_ZSTD

@@ -415,6 +415,11 @@ static void heads_that_are_none_are_refused(void **state)
 	assert_refused(select_fake(PY_VERSION(3, 14, 10), &fake, &l), ERROR_CORRUPT,
 		       "no debug offsets");
 	fake = fake_load("3.14.10");
+	version = 7;
+	assert_false(py_layout_parse_version(fake.bytes, 23, &version));
+	assert_int_equal(version, 7);
+	assert_true(py_layout_parse_version(fake.bytes, 24, &version));
+	assert_int_equal(version, PY_VERSION(3, 14, 10));
 	fake.bytes[0] = 'X';
 	version = 7;
 	assert_false(py_layout_read_version(&fake.memory, RUNTIME_ADDRESS, &version));

@@ -28,45 +28,47 @@ struct expected {
 	bool has_size;
 };
 
-static const char rules[] =
-	".text\n"
-	"label:\n"
-	".globl sized\n.type sized,%function\nsized: .skip 0x10\n.size sized,0x10\n"
-	".skip 0x10\n"                                                /* 0x10: nothing */
-	".globl nosize\n.type nosize,%function\nnosize: .skip 0x20\n" /* 0x20 */
-	".type outer,%function\nouter: .skip 0x10\n"                  /* 0x40 */
-	".type inner,%function\ninner: .skip 0x8\n.size inner,8\n"    /* 0x50 */
-	"inside: .skip 0x28\n"                                        /* 0x58 */
-	".size outer,0x40\n"
-	/* 0x80: aliases */
-	".globl __alias\n.type __alias,%function\n__alias:\n"
-	".weak _alias\n.type _alias,%function\n_alias:\n"
-	".type alias,%function\nalias:\n"
-	".skip 0x10\n"
-	".size __alias,0x10\n.size _alias,0x10\n.size alias,0x10\n"
-	/* 0x90: a function's label and a symbol without type */
-	".globl aaa\naaa:\n"
-	".globl typed_by_hand\n.type typed_by_hand,%function\n"
-	"typed_by_hand: .skip 0x10\n.size typed_by_hand,0x10\n"
-	/* 0xa0: two of the same rank: the shorter name */
-	".globl bbbb\n.type bbbb,%function\nbbbb:\n"
-	".globl ccc\n.type ccc,%function\nccc: .skip 0x10\n"
-	".size bbbb,0x10\n.size ccc,0x10\n"
-	/* 0xb0: data among the code */
-	".globl table\n.type table,%object\ntable: .skip 0x10\n.size table,0x10\n"
-	/* 0xc0: an indirect function */
-	".globl chosen\n.type chosen,%gnu_indirect_function\n"
-	"chosen: .skip 0x10\n.size chosen,0x10\n"
-	/* 0xd0: a version */
-	".globl real\n.type real,%function\nreal: .skip 0x10\n.size real,0x10\n"
-	".symver real,public_name@@V1,remove\n"
-	/* 0xe0: no type, no size, exported: assembly */
-	".globl assembly\nassembly: .skip 0x10\n"
-	/* 0xf0: to the end of the section */
-	".globl last\n.type last,%function\nlast: .skip 0x20\n"
-	".section .other,\"ax\",%progbits\n.skip 0x10\n"
-	".data\n.globl datum\n.type datum,%function\ndatum: .skip 8\n"
-	".section .note.GNU-stack,\"\",%progbits\n";
+static const char
+	rules[] = ".text\n"
+		  "label:\n"
+		  ".globl sized\n.type sized,%function\nsized: .skip 0x10\n.size sized,0x10\n"
+		  ".skip 0x10\n" /* 0x10: nothing */
+		  ".globl nosize\n.type nosize,%function\nnosize: .skip 0x10\nlabel_inside: .skip "
+		  "0x10\n"                                                   /* 0x20 */
+		  ".type outer,%function\nouter: .skip 0x10\n"               /* 0x40 */
+		  ".type inner,%function\ninner: .skip 0x8\n.size inner,8\n" /* 0x50 */
+		  "inside: .skip 0x28\n"                                     /* 0x58 */
+		  ".size outer,0x40\n"
+		  /* 0x80: aliases */
+		  ".globl __alias\n.type __alias,%function\n__alias:\n"
+		  ".weak _alias\n.type _alias,%function\n_alias:\n"
+		  ".type alias,%function\nalias:\n"
+		  ".skip 0x10\n"
+		  ".size __alias,0x10\n.size _alias,0x10\n.size alias,0x10\n"
+		  /* 0x90: a function's label and a symbol without type */
+		  ".globl aaa\naaa:\n"
+		  ".globl typed_by_hand\n.type typed_by_hand,%function\n"
+		  "typed_by_hand: .skip 0x10\n.size typed_by_hand,0x10\n"
+		  /* 0xa0: two of the same rank: the shorter name */
+		  ".globl bbbb\n.type bbbb,%function\nbbbb:\n"
+		  ".globl ccc\n.type ccc,%function\nccc: .skip 0x10\n"
+		  ".size bbbb,0x10\n.size ccc,0x10\n"
+		  /* 0xb0: data among the code */
+		  ".globl table\n.type table,%object\ntable: .skip 0x10\n.size table,0x10\n"
+		  /* 0xc0: an indirect function */
+		  ".globl chosen\n.type chosen,%gnu_indirect_function\n"
+		  "chosen: .skip 0x10\n.size chosen,0x10\n"
+		  /* 0xd0: a version */
+		  ".globl real\n.type real,%function\nreal: .skip 0x10\n.size real,0x10\n"
+		  ".symver real,public_name@@V1,remove\n"
+		  /* 0xe0: no type, no size, exported: assembly */
+		  ".globl assembly\nassembly: .skip 0x10\n"
+		  /* 0xf0: to the end of the section */
+		  ".globl last\n.type last,%function\nlast: .skip 0x20\n"
+		  ".section .other,\"ax\",%progbits\n.skip 0x10\n"
+		  ".section .rodata\n.globl constant\nconstant: .skip 8\n"
+		  ".data\n.globl datum\n.type datum,%function\ndatum: .skip 8\n"
+		  ".section .note.GNU-stack,\"\",%progbits\n";
 
 static const struct expected expected_rules[] = {
 	{ 0x00, "sized", 0x00, 0x10, true },
@@ -112,8 +114,9 @@ static void the_rule_between_symbols(void **state)
 	if (!scratch_has("${CC:-cc}"))
 		skip();
 	scratch_write("rules.s", rules);
-	scratch_write("rules.map", "V1 { global: public_name; };\n");
-	assert_true(scratch_run(CC " -Wl,--version-script=rules.map -o rules.so rules.s"));
+	scratch_write("rules.map", "V1 { global: public_name; constant; };\n");
+	assert_true(scratch_run(CC " -Wl,--version-script=rules.map -Wl,-z,noseparate-code "
+				   "-o rules.so rules.s"));
 	_cleanup_image_ struct image *image = scratch_open("rules.so");
 	_cleanup_functions_ struct functions *functions = NULL;
 	struct functions_span span;
@@ -126,6 +129,11 @@ static void the_rule_between_symbols(void **state)
 		check_function(found, &function, &expected_rules[i]);
 	}
 	struct function function;
+	/* Between the first and the last byte of the executable segment, but no code. */
+	struct image_symbol constant;
+	assert_true(image_symbol(image, "constant", &constant));
+	assert_true(constant.vaddr >= span.start && constant.vaddr < span.end);
+	assert_false(functions_find(functions, constant.vaddr, &function));
 	assert_false(functions_find(functions, 0, &function));
 	assert_false(functions_find(functions, UINT64_MAX, &function));
 }

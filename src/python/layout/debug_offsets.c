@@ -2,27 +2,20 @@
 /* debug_offsets.c: reads _Py_DebugOffsets by the shape of its version. */
 #include "python/layout/debug_offsets.h"
 
-#include <assert.h>
 #include <inttypes.h>
 #include <string.h>
 
-/* char cookie[8]; uint64_t version (PY_VERSION_HEX); uint64_t free_threaded; then the members of
- * the shape. */
-#define HEAD_SIZE 24
 static const char cookie[8] = "xdebugpy";
 
-bool debug_offsets_read_head(struct memory *memory, uint64_t address, py_version *version_ret,
-			     bool *free_threaded_ret)
+bool debug_offsets_parse_head(const uint8_t head[DEBUG_OFFSETS_HEAD_SIZE], py_version *version_ret,
+			      bool *free_threaded_ret)
 {
-	uint64_t head[HEAD_SIZE / 8];
-	static_assert(sizeof(head) == HEAD_SIZE, "the head is three words");
-
-	if (!memory_read(memory, address, head, sizeof(head)))
+	uint64_t words[DEBUG_OFFSETS_HEAD_SIZE / 8];
+	memcpy(words, head, sizeof(words));
+	if (memcmp(head, cookie, sizeof(cookie)) != 0 || words[1] > UINT32_MAX || words[2] > 1)
 		return false;
-	if (memcmp(head, cookie, sizeof(cookie)) != 0 || head[1] > UINT32_MAX || head[2] > 1)
-		return false;
-	*version_ret = (py_version)(head[1] >> 8);
-	*free_threaded_ret = head[2] != 0;
+	*version_ret = (py_version)(words[1] >> 8);
+	*free_threaded_ret = words[2] != 0;
 	return true;
 }
 
@@ -80,7 +73,9 @@ struct error *debug_offsets_read(py_version version, struct memory *memory, uint
 {
 	struct debug_offsets offsets = { .shape = find_shape(version) };
 	py_version found;
-	if (!debug_offsets_read_head(memory, address, &found, &offsets.free_threaded))
+	uint8_t head[DEBUG_OFFSETS_HEAD_SIZE];
+	if (!memory_read(memory, address, head, sizeof(head)) ||
+	    !debug_offsets_parse_head(head, &found, &offsets.free_threaded))
 		return error_create(ERROR_CORRUPT, "no debug offsets at 0x%" PRIx64, address);
 	if (found != version)
 		return error_create(ERROR_CORRUPT,
@@ -95,7 +90,7 @@ struct error *debug_offsets_read(py_version version, struct memory *memory, uint
 				    address);
 	for (size_t i = 0; i < PY_DEBUG_COUNT; i++) {
 		uint16_t at = offsets.shape->at[i];
-		if (at >= HEAD_SIZE && at <= size - 8)
+		if (at >= DEBUG_OFFSETS_HEAD_SIZE && at <= size - 8)
 			memcpy(&offsets.values[i], bytes + at, 8);
 	}
 

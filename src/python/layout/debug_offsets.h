@@ -10,6 +10,9 @@
 
 /* sizeof of the largest known table */
 #define DEBUG_OFFSETS_MAX 1024
+/* char cookie[8]; uint64_t version (PY_VERSION_HEX); uint64_t free_threaded; then the members of
+ * the shape. */
+#define DEBUG_OFFSETS_HEAD_SIZE 24
 
 struct debug_offsets {
 	bool free_threaded;
@@ -17,9 +20,9 @@ struct debug_offsets {
 	uint64_t values[PY_DEBUG_COUNT]; /* as read; 0 for what the shape does not have */
 };
 
-/* Version and kind of build only; false if the bytes at @address are no such table. */
-bool debug_offsets_read_head(struct memory *memory, uint64_t address, py_version *version_ret,
-			     bool *free_threaded_ret);
+/* Version and kind of build only; false if the bytes are not the head of such a table. */
+bool debug_offsets_parse_head(const uint8_t head[DEBUG_OFFSETS_HEAD_SIZE], py_version *version_ret,
+			      bool *free_threaded_ret);
 
 /*
  * Reads the table at @address, which must be that of @version (3.13 or later): by the shape of its

@@ -221,9 +221,22 @@ struct error *py_layout_select(py_version version, uint16_t machine, bool debug_
 	return NULL;
 }
 
+bool py_layout_parse_version(const uint8_t *data, size_t size, py_version *version_ret)
+{
+	py_version version;
+	bool free_threaded;
+	if (size < DEBUG_OFFSETS_HEAD_SIZE ||
+	    !debug_offsets_parse_head(data, &version, &free_threaded) ||
+	    version < FIRST_DEBUG_OFFSETS || PY_MAJOR(version) != PY_MAJOR(FIRST_DEBUG_OFFSETS))
+		return false;
+	*version_ret = version;
+	return true;
+}
+
 bool py_layout_read_version(struct memory *memory, uint64_t runtime_address,
 			    py_version *version_ret)
 {
-	bool free_threaded;
-	return debug_offsets_read_head(memory, runtime_address, version_ret, &free_threaded);
+	uint8_t head[DEBUG_OFFSETS_HEAD_SIZE];
+	return memory_read(memory, runtime_address, head, sizeof(head)) &&
+	       py_layout_parse_version(head, sizeof(head), version_ret);
 }

@@ -1,0 +1,263 @@
+/* SPDX-License-Identifier: MIT */
+/* symbolize.c: native addresses → names. */
+#include "aggregate/symbolize.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "aggregate/glue.h"
+#include "image/demangle.h"
+#include "image/symbolizer.h"
+
+struct address {
+	uint32_t function;   /* of the profile */
+	struct image *image; /* NULL once resolved */
+	uint64_t vaddr;
+	char *path;
+	char *name; /* NULL: none was found */
+	bool is_runtime;
+};
+
+DEFINE_VEC(struct address_vec, address_vec, struct address)
+
+struct symbolize {
+	struct address_vec addresses;
+	struct hash by_function; /* profile's function id → index + 1 */
+};
+
+struct error *symbolize_create(struct symbolize **symbolize_ret)
+{
+	*symbolize_ret = calloc(1, sizeof(**symbolize_ret));
+	return *symbolize_ret ? NULL : error_no_memory();
+}
+
+void symbolize_destroy(struct symbolize *symbolize)
+{
+	vec_foreach (address, &symbolize->addresses) {
+		free(address->path);
+		free(address->name);
+	}
+	address_vec_deinit(&symbolize->addresses);
+	hash_deinit(&symbolize->by_function);
+	free(symbolize);
+}
+
+static bool add_address(struct symbolize *symbolize, uint32_t function,
+			const struct symbolize_place *place)
+{
+	struct address *address = address_vec_append(&symbolize->addresses);
+	if (!address)
+		return false;
+	*address = (struct address){
+		.function = function,
+		.image = place->image,
+		.vaddr = place->vaddr,
+		.path = strdup(place->path),
+		.name = place->name ? strdup(place->name) : NULL,
+		.is_runtime = place->is_runtime,
+	};
+	return address->path && hash_set(&symbolize->by_function, function,
+					 (void *)(uintptr_t)symbolize->addresses.count);
+}
+
+uint32_t symbolize_function(struct symbolize *symbolize, struct profile *profile,
+			    const struct symbolize_place *place)
+{
+	/* The image is part of the name: after an exec another file may be at the same path. */
+	char name[64];
+	snprintf(name, sizeof(name), "%p+%#" PRIx64, (void *)place->image, place->vaddr);
+	uint32_t function = profile_function(profile, name, place->path, 0, PROFILE_NATIVE);
+	if (function == PROFILE_NONE || hash_get(&symbolize->by_function, function))
+		return function;
+	return add_address(symbolize, function, place) ? function : PROFILE_NONE;
+}
+
+static int by_image(const void *a, const void *b)
+{
+	const struct address *const *left = a, *const *right = b;
+	uintptr_t x = (uintptr_t)(*left)->image, y = (uintptr_t)(*right)->image;
+	return (x > y) - (x < y);
+}
+
+static void name_address(struct symbolizer *symbolizer, struct address *address)
+{
+	struct function function;
+	if (!symbolizer_find(symbolizer, address->vaddr, &function))
+		return;
+	char *readable = demangle(function.name);
+	address->name = readable ? readable : function.name;
+	if (readable)
+		free(function.name);
+}
+
+void symbolize_resolve(struct symbolize *symbolize, const struct debuginfo_places *places)
+{
+	size_t count = 0;
+	_cleanup_free_ struct address **pending =
+		calloc(symbolize->addresses.count + 1, sizeof(*pending));
+	if (!pending)
+		return;
+	vec_foreach (address, &symbolize->addresses)
+		if (address->image && !address->name)
+			pending[count++] = address;
+	qsort(pending, count, sizeof(*pending), by_image);
+
+	struct symbolizer *symbolizer = NULL;
+	for (size_t i = 0; i < count; i++) {
+		if (!i || pending[i]->image != pending[i - 1]->image) {
+			if (symbolizer)
+				symbolizer_destroy(symbolizer);
+			symbolizer = NULL;
+			error_destroy(symbolizer_create(pending[i]->image, pending[i]->path, places,
+							&symbolizer));
+		}
+		if (symbolizer)
+			name_address(symbolizer, pending[i]);
+	}
+	if (symbolizer)
+		symbolizer_destroy(symbolizer);
+	for (size_t i = 0; i < count; i++)
+		pending[i]->image = NULL;
+}
+
+/* ---- writing the profile anew ---- */
+
+struct rewrite {
+	const struct symbolize *symbolize;
+	enum symbolize_mode mode;
+	const struct profile *old;
+	struct profile *fresh;
+	uint32_t *path; /* frame ids of the old profile, outermost first */
+	size_t capacity;
+};
+
+static const struct address *address_of(const struct rewrite *rewrite, uint32_t function)
+{
+	size_t number = (size_t)(uintptr_t)hash_get(&rewrite->symbolize->by_function, function);
+	return number ? &rewrite->symbolize->addresses.items[number - 1] : NULL;
+}
+
+static bool is_left_out(const struct rewrite *rewrite, const struct address *address,
+			bool below_python)
+{
+	switch (rewrite->mode) {
+	case SYMBOLIZE_FULL:
+		return false;
+	case SYMBOLIZE_LEAF:
+		return !below_python || (address->is_runtime && glue_is_one(address->name));
+	case SYMBOLIZE_FOLD:
+		break;
+	}
+	return address->is_runtime && glue_is_one(address->name);
+}
+
+static uint32_t native_function(struct rewrite *rewrite, const struct address *address)
+{
+	char text[32];
+	snprintf(text, sizeof(text), "+%#" PRIx64, address->vaddr);
+	return profile_function(rewrite->fresh, address->name ? address->name : text,
+				address->path, 0, PROFILE_NATIVE);
+}
+
+static uint32_t copy_function(struct rewrite *rewrite, const struct profile_function *function)
+{
+	const struct intern *strings = &rewrite->old->strings;
+	return profile_function(rewrite->fresh, intern_text(strings, function->name),
+				function->file == PROFILE_NONE ?
+					NULL :
+					intern_text(strings, function->file),
+				function->firstlineno, function->kind);
+}
+
+/* Fills path with the new frames of old stack @stack; how many. */
+static bool map_stack(struct rewrite *rewrite, uint32_t stack, size_t *count_ret)
+{
+	const struct profile *old = rewrite->old;
+	size_t depth = 0, kept = 0, last_python = 0;
+	for (uint32_t at = stack; at != PROFILE_NONE; at = old->stacks.items[at].parent)
+		depth++;
+	if (!vec_reserve_((void **)&rewrite->path, &rewrite->capacity, depth,
+			  sizeof(*rewrite->path)))
+		return false;
+	size_t place = depth;
+	for (uint32_t at = stack; at != PROFILE_NONE; at = old->stacks.items[at].parent)
+		rewrite->path[--place] = old->stacks.items[at].frame;
+	for (size_t i = 0; i < depth; i++) {
+		uint32_t function = old->frames.items[rewrite->path[i]].function;
+		if (old->functions.items[function].kind == PROFILE_PYTHON)
+			last_python = i + 1;
+	}
+	for (size_t i = 0; i < depth; i++) {
+		const struct profile_frame *frame = &old->frames.items[rewrite->path[i]];
+		const struct address *address = address_of(rewrite, frame->function);
+		if (address && is_left_out(rewrite, address, i >= last_python))
+			continue;
+		uint32_t function =
+			address ? native_function(rewrite, address) :
+				  copy_function(rewrite, &old->functions.items[frame->function]);
+		rewrite->path[kept++] = profile_frame(rewrite->fresh, function, frame->line);
+	}
+	*count_ret = kept;
+	return true;
+}
+
+static struct error *copy_samples(struct rewrite *rewrite)
+{
+	vec_foreach (sample, &rewrite->old->samples) {
+		size_t count;
+		uint32_t stack;
+		if (!map_stack(rewrite, sample->stack, &count) ||
+		    profile_stack(rewrite->fresh, rewrite->path, count, &stack))
+			return error_no_memory();
+		struct profile_sample moved = *sample;
+		moved.stack = stack;
+		if (profile_merge(rewrite->fresh, &moved))
+			return error_no_memory();
+	}
+	return NULL;
+}
+
+static struct error *copy_threads(const struct profile *old, struct profile *fresh)
+{
+	vec_foreach (thread, &old->threads) {
+		uint32_t id = profile_thread(fresh, thread->tid, thread->kernel_name);
+		if (id == PROFILE_NONE)
+			return error_no_memory();
+		profile_thread_set_python_name(fresh, id, thread->python_name);
+	}
+	return NULL;
+}
+
+struct error *symbolize_rewrite(struct symbolize *symbolize, enum symbolize_mode mode,
+				struct profile **profile)
+{
+	_cleanup_profile_ struct profile *fresh = NULL;
+	struct error *err = profile_create(&fresh);
+	if (err)
+		return err;
+	struct rewrite rewrite = {
+		.symbolize = symbolize,
+		.mode = mode,
+		.old = *profile,
+		.fresh = fresh,
+	};
+	err = copy_threads(*profile, fresh);
+	if (!err)
+		err = copy_samples(&rewrite);
+	free(rewrite.path);
+	if (err)
+		return err;
+
+	struct profile_facts facts = fresh->facts;
+	fresh->facts = (*profile)->facts;
+	(*profile)->facts = facts;
+	struct stats stats = fresh->stats;
+	fresh->stats = (*profile)->stats;
+	(*profile)->stats = stats;
+	struct profile *old = *profile;
+	*profile = no_cleanup(fresh);
+	profile_destroy(old);
+	return NULL;
+}

@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * symbolize.h: native addresses → names, once for each address, after the sampling.
+ *
+ * While samples come in, a native frame is a function of the profile that stands for one address. At the end each of them gets its
+ * name, and the profile is written anew with the named functions in their place; frames of the interpreter that only pass a call on
+ * are left out then, if that is wanted.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "aggregate/profile.h"
+#include "base/error.h"
+#include "base/hash.h"
+#include "image/debuginfo.h"
+#include "image/image.h"
+
+enum symbolize_mode {
+	SYMBOLIZE_FOLD, /* glue frames of the interpreter are left out */
+	SYMBOLIZE_FULL, /* all frames */
+	SYMBOLIZE_LEAF, /* native frames only below the innermost Python frame */
+};
+
+/* Where an address is. */
+struct symbolize_place {
+	struct image *image; /* NULL: no names to be had */
+	const char *path;    /* of the file, in the target's root; "[vdso]", "[anon]", … */
+	const char *name;    /* known already, as of generated code; NULL otherwise */
+	uint64_t vaddr;	     /* in the image; the address itself where there is no image */
+	bool is_runtime;     /* the image holds the interpreter */
+};
+
+struct symbolize;
+
+struct error *symbolize_create(struct symbolize **symbolize_ret);
+void symbolize_destroy(struct symbolize *symbolize);
+
+/* The profile's function for the address; PROFILE_NONE without memory. */
+uint32_t symbolize_function(struct symbolize *symbolize, struct profile *profile,
+			    const struct symbolize_place *place);
+/*
+ * Gives names to all addresses so far. To be called while their images are still open: at the end, and before an exec takes them
+ * away.
+ */
+void symbolize_resolve(struct symbolize *symbolize, const struct debuginfo_places *places);
+/* Replaces *@profile by one with names. On failure it stays as it is. */
+struct error *symbolize_rewrite(struct symbolize *symbolize, enum symbolize_mode mode,
+				struct profile **profile);

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * merge.h: native frames and Python frames → one stack.
+ *
+ * Each native frame of an evaluation loop gives way to the Python frames that it runs: one up to 3.10; from 3.11 on all up to and
+ * including the entry frame. Both lists are right in themselves; where they do not fit together, the Python frames are kept, a mark
+ * is put where they stopped fitting, and the mismatch is counted. Nothing is left out.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/vec.h"
+
+enum merged_kind {
+	MERGED_NATIVE, /* index into the native frames */
+	MERGED_PYTHON, /* index into the Python frames */
+	MERGED_MARK,   /* here the two stopped fitting together */
+};
+
+struct merged {
+	enum merged_kind kind;
+	size_t index;
+};
+
+DEFINE_VEC(struct merged_vec, merged_vec, struct merged)
+
+struct merge_input {
+	size_t native_count; /* both innermost first */
+	size_t python_count;
+	bool native_complete; /* the outermost native frame is there */
+	const void *data;
+	bool (*is_eval)(const void *data, size_t native);
+	bool (*is_entry)(const void *data, size_t python);
+};
+
+enum merge_result {
+	MERGE_FITS,
+	MERGE_MISMATCH,
+	MERGE_NO_MEMORY,
+};
+
+/* Fills @merged, innermost first. */
+enum merge_result merge(const struct merge_input *input, struct merged_vec *merged);

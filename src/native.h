@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: MIT */
+/* native.h: the native side of a subject: its code, its evaluation loops, and the walk over a snapshot. */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/error.h"
+#include "base/reason.h"
+#include "merge/evalmap.h"
+#include "snapshot/snapshot.h"
+#include "subject.h"
+#include "unwind/code_map.h"
+#include "unwind/walk.h"
+
+struct native {
+	struct subject *subject;
+	struct code_map *map;
+	struct evalmap evals;
+	size_t eval_runtimes; /* runtimes whose loops are in evals */
+	uint64_t image_number;
+	struct native_frames frames; /* of the last walk, innermost first */
+};
+
+/* A zeroed one is empty; @subject must outlive it. */
+void native_init(struct native *native, struct subject *subject);
+void native_deinit(struct native *native);
+
+/* To be called before each round: follows exec, mappings and newly found runtimes. */
+struct error *native_refresh(struct native *native, uint64_t now_ns);
+
+/* How much stack to copy for a thread that needed @need bytes at most lately; 0: not known yet. */
+size_t native_stack_bytes(uint64_t need);
+
+/*
+ * Fills frames from @snapshot. REASON_OK: down to the outermost frame. @need is the thread's and is kept up to date: it grows at once
+ * and shrinks slowly.
+ */
+enum reason native_walk(struct native *native, struct snapshot *snapshot, uint64_t *need);

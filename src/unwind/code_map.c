@@ -1,0 +1,288 @@
+/* SPDX-License-Identifier: MIT */
+/* code_map.c: an address in a process → what code is there and which rule unwinds it. */
+#include "unwind/code_map.h"
+
+#include <stdlib.h>
+
+#include "base/hash.h"
+#include "image/rootfs.h"
+#include "image/vdso.h"
+#include "unwind/cfi_section.h"
+
+/* Direct-mapped: a power of two. A profile's distinct pcs are some thousands. */
+#define CACHE_SIZE 4096
+/* Tables of generated code: one for each range that was walked through. */
+#define GENERATED_MAX 65536
+
+struct cached {
+	uint64_t address; /* 0: free */
+	struct code_place place;
+};
+
+DEFINE_VEC(struct jitdump_vec, jitdump_vec, struct jitdump *)
+
+struct code_map {
+	struct modules *modules;
+	const struct process *process;
+	struct memory *memory;
+	const struct arch *arch;
+	uint64_t generation;
+	struct hash tables;    /* module → cfi_table */
+	struct hash generated; /* code_range sequence → cfi_table */
+	struct image *vdso;
+	struct cfi_table *vdso_table;
+	uint64_t vdso_bias;
+	struct rootfs root;
+	bool has_root;
+	struct jitdump_vec jitdumps;
+	struct cached cache[CACHE_SIZE];
+};
+
+struct error *code_map_create(struct modules *modules, const struct process *process,
+			      struct memory *memory, const struct arch *arch,
+			      struct code_map **map_ret)
+{
+	struct code_map *map = calloc(1, sizeof(*map));
+	if (!map)
+		return error_no_memory();
+	map->modules = modules;
+	map->process = process;
+	map->memory = memory;
+	map->arch = arch;
+	map->generation = UINT64_MAX;
+	_cleanup_error_ struct error *err = rootfs_open(process, &map->root);
+	map->has_root = !err;
+	*map_ret = map;
+	return NULL;
+}
+
+static void clear_tables(struct hash *tables)
+{
+	hash_foreach (slot, tables)
+		cfi_table_destroy(slot->value);
+	hash_deinit(tables);
+}
+
+static void clear_cache(struct code_map *map)
+{
+	for (size_t i = 0; i < CACHE_SIZE; i++)
+		map->cache[i].address = 0;
+}
+
+static void clear_vdso(struct code_map *map)
+{
+	if (map->vdso_table)
+		cfi_table_destroy(map->vdso_table);
+	map->vdso_table = NULL;
+	if (map->vdso)
+		image_close(map->vdso);
+	map->vdso = NULL;
+}
+
+static void close_jitdumps(struct code_map *map)
+{
+	vec_foreach (jitdump, &map->jitdumps)
+		jitdump_close(*jitdump);
+	map->jitdumps.count = 0;
+	clear_tables(&map->generated);
+}
+
+void code_map_destroy(struct code_map *map)
+{
+	close_jitdumps(map);
+	jitdump_vec_deinit(&map->jitdumps);
+	clear_tables(&map->tables);
+	clear_vdso(map);
+	if (map->has_root)
+		rootfs_close(&map->root);
+	free(map);
+}
+
+static void open_vdso(struct code_map *map)
+{
+	const struct mapping *mapping = vdso_mapping(modules_maps(map->modules));
+	size_t count;
+	if (!mapping || map->vdso)
+		return;
+	error_destroy(vdso_open(map->memory, mapping, &map->vdso));
+	if (!map->vdso)
+		return;
+	const struct image_segment *segments = image_segments(map->vdso, &count);
+	map->vdso_bias = mapping->start - (count ? segments[0].vaddr : 0);
+	error_destroy(cfi_table_create_image(map->vdso, &map->vdso_table));
+}
+
+static void open_jitdumps(struct code_map *map)
+{
+	const struct maps *maps = modules_maps(map->modules);
+	const struct mapping *mapping;
+	size_t index = 0;
+	close_jitdumps(map);
+	while (map->has_root && (mapping = jitdump_next_mapping(maps, &index))) {
+		struct jitdump *jitdump = NULL;
+		_cleanup_error_ struct error *err = jitdump_open(
+			&map->root, mapping, map->arch->elf_machine, &jitdump);
+		if (err)
+			continue;
+		struct jitdump **slot = jitdump_vec_append(&map->jitdumps);
+		if (slot)
+			*slot = jitdump;
+		else
+			jitdump_close(jitdump);
+	}
+}
+
+/* Tables of modules that are gone go too: another module may get their address. */
+static void drop_old_tables(struct code_map *map)
+{
+	struct hash kept = { 0 };
+	for (size_t i = 0; i < modules_count(map->modules); i++) {
+		uint64_t key = (uint64_t)(uintptr_t)modules_get(map->modules, i);
+		void *table = hash_remove(&map->tables, key);
+		if (table && !hash_set(&kept, key, table))
+			cfi_table_destroy(table);
+	}
+	clear_tables(&map->tables);
+	map->tables = kept;
+}
+
+void code_map_refresh(struct code_map *map, uint64_t now_ns)
+{
+	bool changed = false;
+	if (map->generation != modules_generation(map->modules)) {
+		map->generation = modules_generation(map->modules);
+		drop_old_tables(map);
+		open_vdso(map);
+		open_jitdumps(map);
+		changed = true;
+	}
+	vec_foreach (jitdump, &map->jitdumps) {
+		uint64_t generation = jitdump_generation(*jitdump);
+		jitdump_update(*jitdump, now_ns);
+		changed = changed || generation != jitdump_generation(*jitdump);
+	}
+	if (changed)
+		clear_cache(map);
+}
+
+bool code_map_is_code(const struct code_map *map, uint64_t address)
+{
+	const struct mapping *mapping = maps_find(modules_maps(map->modules), address);
+	return mapping && mapping->exec;
+}
+
+struct image *code_map_vdso(const struct code_map *map)
+{
+	return map->vdso;
+}
+
+static struct cfi_table *table_of_module(struct code_map *map, struct module *module,
+					 struct image *image)
+{
+	uint64_t key = (uint64_t)(uintptr_t)module;
+	struct cfi_table *table = hash_get(&map->tables, key);
+	if (table)
+		return table;
+	_cleanup_error_ struct error *err = cfi_table_create_image(image, &table);
+	if (err)
+		return NULL;
+	if (!hash_set(&map->tables, key, table)) {
+		cfi_table_destroy(table);
+		return NULL;
+	}
+	return table;
+}
+
+static void look_up(struct cfi_table *table, uint64_t address, struct code_place *place)
+{
+	place->reason = table ? cfi_table_lookup(table, address - place->bias, &place->row) :
+				REASON_NO_CFI;
+	if (place->reason)
+		place->row = NULL;
+	place->table = table;
+}
+
+static void find_in_module(struct code_map *map, struct module *module, uint64_t address,
+			   struct code_place *place)
+{
+	place->kind = CODE_MODULE;
+	place->module = module;
+	place->reason = REASON_NO_CFI;
+	place->image = module_image(map->modules, module);
+	if (!place->image)
+		return;
+	place->bias = module->bias;
+	look_up(table_of_module(map, module, place->image), address, place);
+}
+
+/* Unwind information of one generated function. */
+static struct cfi_table *table_of_range(struct code_map *map, const struct code_range *range)
+{
+	struct cfi_table *table = hash_get(&map->generated, range->sequence + 1);
+	if (table || !range->eh_frame || map->generated.count >= GENERATED_MAX)
+		return table;
+	struct cfi_section eh_frame = {
+		.data = range->eh_frame,
+		.size = range->eh_frame_size,
+		.vaddr = range->eh_frame_address,
+	};
+	struct cfi_section none = { 0 };
+	_cleanup_error_ struct error *err =
+		cfi_table_create(map->arch, &eh_frame, NULL, &none, &table);
+	if (err)
+		return NULL;
+	if (!hash_set(&map->generated, range->sequence + 1, table)) {
+		cfi_table_destroy(table);
+		return NULL;
+	}
+	return table;
+}
+
+static bool find_generated(struct code_map *map, uint64_t address, struct code_place *place)
+{
+	vec_foreach (jitdump, &map->jitdumps) {
+		const struct code_range *range =
+			jitdump_find(*jitdump, modules_maps(map->modules), address);
+		if (!range)
+			continue;
+		place->kind = CODE_GENERATED;
+		place->range = range;
+		look_up(table_of_range(map, range), address, place);
+		return true;
+	}
+	return false;
+}
+
+static void find_anew(struct code_map *map, uint64_t address, struct code_place *place)
+{
+	*place = (struct code_place){ .reason = REASON_NO_CFI };
+	struct module *module = modules_find(map->modules, address);
+	if (module && code_map_is_code(map, address)) {
+		find_in_module(map, module, address, place);
+		return;
+	}
+	const struct mapping *mapping = maps_find(modules_maps(map->modules), address);
+	if (!mapping || !mapping->exec) {
+		place->reason = REASON_NO_CODE;
+		return;
+	}
+	if (map->vdso && mapping == vdso_mapping(modules_maps(map->modules))) {
+		place->kind = CODE_MODULE;
+		place->image = map->vdso;
+		place->bias = map->vdso_bias;
+		look_up(map->vdso_table, address, place);
+		return;
+	}
+	if (!find_generated(map, address, place))
+		place->kind = CODE_ANONYMOUS;
+}
+
+const struct code_place *code_map_find(struct code_map *map, uint64_t address)
+{
+	struct cached *cached = &map->cache[hash_mix(address) & (CACHE_SIZE - 1)];
+	if (cached->address != address || !address) {
+		find_anew(map, address, &cached->place);
+		cached->address = address;
+	}
+	return &cached->place;
+}

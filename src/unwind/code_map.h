@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * code_map.h: an address in a process → what code is there and which rule unwinds it.
+ *
+ * Knows modules, the vdso and code that the process has generated. Tables of rules are made on first use and kept as long as their
+ * module; an answer is cached by pc, and the cache is dropped when the mappings change (modules_generation).
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/error.h"
+#include "base/reason.h"
+#include "image/jitdump.h"
+#include "image/modules.h"
+#include "unwind/cfi_row.h"
+#include "unwind/cfi_table.h"
+
+enum code_kind {
+	CODE_NONE,	/* no executable memory */
+	CODE_MODULE,	/* a file's, or the vdso's */
+	CODE_GENERATED, /* made by the process, and described in its jitdump */
+	CODE_ANONYMOUS, /* executable memory that nothing is known of */
+};
+
+struct code_place {
+	enum code_kind kind;
+	const struct module *module;	/* CODE_MODULE; NULL for the vdso */
+	struct image *image;		/* CODE_MODULE; NULL if it can not be read */
+	const struct code_range *range; /* CODE_GENERATED */
+	uint64_t bias;			/* address = vaddr + bias */
+	const struct cfi_row *row;	/* NULL: reason says why there is none */
+	const struct cfi_table *table;	/* the row's */
+	enum reason reason;
+};
+
+struct code_map;
+
+/* @modules and @memory must outlive it. */
+struct error *code_map_create(struct modules *modules, const struct process *process,
+			      struct memory *memory, const struct arch *arch,
+			      struct code_map **map_ret);
+void code_map_destroy(struct code_map *map);
+DEFINE_CLEANUP(code_map_cleanup, struct code_map, code_map_destroy)
+#define _cleanup_code_map_ _cleanup_(code_map_cleanup)
+
+/* To be called after modules_update, and from time to time for what the process says of its generated code. */
+void code_map_refresh(struct code_map *map, uint64_t now_ns);
+/* What is at @address (a return address less one). Valid until the next refresh. */
+const struct code_place *code_map_find(struct code_map *map, uint64_t address);
+/* True if @address lies in executable memory. */
+bool code_map_is_code(const struct code_map *map, uint64_t address);
+/* NULL: none. */
+struct image *code_map_vdso(const struct code_map *map);

@@ -1,0 +1,193 @@
+/* SPDX-License-Identifier: MIT */
+/* step.c: from the registers of a frame to those of its caller. */
+#include "unwind/step.h"
+
+#include "unwind/cfi_expr.h"
+
+#define WORD 8
+
+static enum reason get(const struct arch_registers *registers, unsigned number, uint64_t *value_ret)
+{
+	return arch_register_get(registers, number, value_ret) ? REASON_OK :
+								 REASON_UNKNOWN_REGISTER;
+}
+
+static enum reason load(struct memory *memory, uint64_t address, uint64_t *value_ret)
+{
+	return memory_read_u64(memory, address, value_ret) ? REASON_OK : REASON_MEMORY_FAULT;
+}
+
+static enum reason evaluate(const struct step_context *context, int32_t number,
+			    const struct arch_registers *registers, const uint64_t *cfa,
+			    uint64_t *value_ret)
+{
+	size_t size;
+	const uint8_t *bytes = cfi_table_expression(context->table, number, &size);
+	struct cfi_expr_input input = {
+		.registers = registers,
+		.memory = context->memory,
+		.bias = context->bias,
+		.has_cfa = cfa != NULL,
+		.cfa = cfa ? *cfa : 0,
+		.registers_count = context->arch->registers,
+	};
+	return cfi_expr_evaluate(bytes, size, &input, value_ret);
+}
+
+static enum reason find_cfa(const struct step_context *context, const struct cfi_row *row,
+			    const struct arch_registers *registers, uint64_t *cfa_ret)
+{
+	uint64_t value, pc;
+	enum reason reason;
+	switch ((enum cfi_cfa_kind)row->cfa_kind) {
+	case CFI_CFA_REGISTER:
+		/* cfa = reg + offset */
+		reason = get(registers, row->cfa_register, &value);
+		*cfa_ret = value + (uint64_t)(int64_t)row->cfa_offset;
+		return reason;
+	case CFI_CFA_DEREF:
+		/* cfa = *(reg + offset) + bias */
+		reason = get(registers, row->cfa_register, &value);
+		if (!reason)
+			reason = load(context->memory,
+				      value + (uint64_t)(int64_t)row->cfa_offset, &value);
+		*cfa_ret = value + (uint64_t)(int64_t)row->cfa_bias;
+		return reason;
+	case CFI_CFA_PLT:
+		/* cfa = reg + offset + ((pc & 15) >= bias ? 8 : 0) */
+		reason = get(registers, row->cfa_register, &value);
+		if (!reason)
+			reason = get(registers, context->arch->pc, &pc);
+		if (reason)
+			return reason;
+		*cfa_ret = value + (uint64_t)(int64_t)row->cfa_offset +
+			   ((pc & 15) >= (uint64_t)(int64_t)row->cfa_bias ? WORD : 0);
+		return REASON_OK;
+	case CFI_CFA_EXPRESSION:
+		return evaluate(context, row->cfa_offset, registers, NULL, cfa_ret);
+	case CFI_CFA_UNDEFINED:
+	case CFI_CFA_KINDS_:
+		break;
+	}
+	return REASON_BAD_CFI;
+}
+
+static enum reason recover(const struct step_context *context, const struct cfi_rule *rule,
+			   const struct arch_registers *registers, uint64_t cfa,
+			   uint64_t *value_ret)
+{
+	uint64_t offset = (uint64_t)(int64_t)rule->offset, value;
+	enum reason reason;
+	switch ((enum cfi_rule_kind)rule->kind) {
+	case CFI_RULE_SAME:
+		return get(registers, rule->reg, value_ret);
+	case CFI_RULE_AT_CFA:
+		return load(context->memory, cfa + offset, value_ret);
+	case CFI_RULE_AT_REGISTER:
+		reason = get(registers, rule->base, &value);
+		return reason ? reason : load(context->memory, value + offset, value_ret);
+	case CFI_RULE_CFA:
+		*value_ret = cfa + offset;
+		return REASON_OK;
+	case CFI_RULE_REGISTER:
+		reason = get(registers, rule->base, &value);
+		*value_ret = value + offset;
+		return reason;
+	case CFI_RULE_AT_EXPRESSION:
+		reason = evaluate(context, rule->offset, registers, &cfa, &value);
+		return reason ? reason : load(context->memory, value, value_ret);
+	case CFI_RULE_VALUE_EXPRESSION:
+		return evaluate(context, rule->offset, registers, &cfa, value_ret);
+	case CFI_RULE_UNDEFINED:
+	case CFI_RULE_KINDS_:
+		break;
+	}
+	return REASON_UNKNOWN_REGISTER;
+}
+
+/* What the psABI says of registers without a rule: kept ones are as they were, the stack pointer is the CFA. */
+static void set_defaults(const struct arch *arch, const struct arch_registers *registers,
+			 uint64_t cfa, struct arch_registers *caller)
+{
+	*caller = *registers;
+	caller->known &= arch->kept;
+	arch_register_set(caller, arch->sp, cfa);
+}
+
+enum reason step_row(const struct step_context *context, const struct cfi_row *row,
+		     const struct arch_registers *registers, struct arch_registers *caller_ret,
+		     uint64_t *cfa_ret)
+{
+	const struct arch *arch = context->arch;
+	struct arch_registers caller;
+	uint64_t cfa = 0, pc = 0;
+	if (row->flags & CFI_ROW_OUTERMOST) {
+		*caller_ret = (struct arch_registers){ 0 };
+		return REASON_OK;
+	}
+	enum reason reason = find_cfa(context, row, registers, &cfa);
+	if (reason)
+		return reason;
+
+	set_defaults(arch, registers, cfa, &caller);
+	bool has_return = false;
+	for (uint32_t i = 0; i < row->rule_count; i++) {
+		const struct cfi_rule *rule = &row->rules[i];
+		uint64_t value;
+		reason = recover(context, rule, registers, cfa, &value);
+		if (rule->reg == row->return_register) {
+			if (reason)
+				return reason;
+			has_return = true;
+			pc = value;
+		}
+		/* Any other register that is lost is merely unknown in the caller. */
+		if (reason)
+			caller.known &= ~(UINT64_C(1) << rule->reg);
+		else
+			arch_register_set(&caller, rule->reg, value);
+	}
+	if (!has_return && get(registers, row->return_register, &pc))
+		return REASON_UNKNOWN_REGISTER;
+	arch_register_set(&caller, arch->pc, pc);
+	*caller_ret = caller;
+	*cfa_ret = cfa;
+	return REASON_OK;
+}
+
+enum reason step_frame_pointer(const struct arch *arch, struct memory *memory,
+			       const struct arch_registers *registers,
+			       struct arch_registers *caller_ret, uint64_t *cfa_ret)
+{
+	uint64_t fp, caller_fp, pc;
+	if (get(registers, arch->fp, &fp) || fp % WORD || load(memory, fp, &caller_fp) ||
+	    load(memory, fp + WORD, &pc))
+		return REASON_GAP;
+	struct arch_registers caller = { 0 };
+	arch_register_set(&caller, arch->fp, caller_fp);
+	arch_register_set(&caller, arch->sp, fp + 2 * WORD);
+	arch_register_set(&caller, arch->pc, pc);
+	*caller_ret = caller;
+	*cfa_ret = fp + 2 * WORD;
+	return REASON_OK;
+}
+
+enum reason step_after_call(const struct arch *arch, struct memory *memory,
+			    const struct arch_registers *registers,
+			    struct arch_registers *caller_ret, uint64_t *cfa_ret)
+{
+	uint64_t sp, pc;
+	if (get(registers, arch->sp, &sp))
+		return REASON_NO_CODE;
+	if (!arch->return_address_at) {
+		if (get(registers, arch->return_address, &pc))
+			return REASON_NO_CODE;
+	} else if (load(memory, sp, &pc)) {
+		return REASON_NO_CODE;
+	}
+	uint64_t cfa = sp - (uint64_t)(int64_t)arch->return_address_at;
+	set_defaults(arch, registers, cfa, caller_ret);
+	arch_register_set(caller_ret, arch->pc, pc);
+	*cfa_ret = cfa;
+	return REASON_OK;
+}
