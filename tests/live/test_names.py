@@ -8,7 +8,6 @@ import pytest
 import runs
 import targets
 
-
 UNDECODABLE = "bytes_\udcff\udcfe.py"
 
 
@@ -19,7 +18,7 @@ def test_case_23_collapsed(every_python):
     """
     with targets.python(every_python, "strange.py") as target:
         said = json.loads(target.read_line())
-        outcome = runs.record(target, 2, "-F", 200, "--full-paths")
+        outcome = runs.record(target, 1, "-F", 400, "--full-paths")
         stacks = outcome.stacks()
         assert not [character for character in outcome.out if ord(character) < 32 and character != "\n" or ord(character) == 127]
         depths = {len(frames) for frames in stacks}
@@ -35,7 +34,7 @@ def test_case_23_json_has_the_names_as_they_are(every_python):
     """JSON has each name and each file name again, character for character, and undecodable bytes can be told apart."""
     with targets.python(every_python, "strange.py") as target:
         said = json.loads(target.read_line())
-        outcome = runs.record(target, 2, "-F", 200, "-f", "json", "--full-paths")
+        outcome = runs.record(target, 0.5, "-F", 400, "-f", "json", "--full-paths")
         outcome.out.encode("utf-8")
         profile = runs.JsonProfile(json.loads(outcome.out))
         found = {frame.name for frames in profile.stacks() for frame in frames}
@@ -49,7 +48,7 @@ def test_case_23_speedscope(every_python):
     """speedscope is valid UTF-8 JSON with every function in it."""
     with targets.python(every_python, "strange.py") as target:
         said = json.loads(target.read_line())
-        outcome = runs.record(target, 2, "-F", 200, "-f", "speedscope")
+        outcome = runs.record(target, 0.5, "-F", 400, "-f", "speedscope")
         document = json.loads(outcome.out.encode("utf-8").decode("utf-8"))
         names = [frame["name"] for frame in document["shared"]["frames"]]
         for name in said["names"]:

@@ -144,6 +144,20 @@ static void files_of_the_process(void **state)
 	assert_int_equal(open_own("/mine", 12346), EPERM);
 }
 
+static void the_root_of_a_process(void **state)
+{
+	_cleanup_process_ struct process *process = NULL;
+	struct rootfs root;
+	assert_null(process_open(getpid(), &process));
+	assert_null(rootfs_open(process, &root));
+	assert_int_equal(root.uid, geteuid());
+	assert_int_equal(root.inner_pid, getpid());
+	int fd = rootfs_open_file(root.fd, "/proc/self/status");
+	assert_true(fd >= 0);
+	close(fd);
+	rootfs_close(&root);
+}
+
 /* ---- compressed sections ---- */
 
 static void section_is_the_same(const char *kind)
@@ -213,6 +227,7 @@ int main(void)
 		cmocka_unit_test(the_debug_file_of_another_cpu),
 		cmocka_unit_test(a_debug_link_with_a_path_is_refused),
 		cmocka_unit_test(files_of_the_process),
+		cmocka_unit_test(the_root_of_a_process),
 		cmocka_unit_test(compressed_sections),
 		cmocka_unit_test(a_bomb_does_not_go_off),
 	};

@@ -14,6 +14,7 @@
 
 #include "image/functions.h"
 #include "image/symbolizer.h"
+#include "image/vdso.h"
 #include "scratch.h"
 
 #define TEXT 0x10000
@@ -28,47 +29,47 @@ struct expected {
 	bool has_size;
 };
 
-static const char
-	rules[] = ".text\n"
-		  "label:\n"
-		  ".globl sized\n.type sized,%function\nsized: .skip 0x10\n.size sized,0x10\n"
-		  ".skip 0x10\n" /* 0x10: nothing */
-		  ".globl nosize\n.type nosize,%function\nnosize: .skip 0x10\nlabel_inside: .skip "
-		  "0x10\n"                                                   /* 0x20 */
-		  ".type outer,%function\nouter: .skip 0x10\n"               /* 0x40 */
-		  ".type inner,%function\ninner: .skip 0x8\n.size inner,8\n" /* 0x50 */
-		  "inside: .skip 0x28\n"                                     /* 0x58 */
-		  ".size outer,0x40\n"
-		  /* 0x80: aliases */
-		  ".globl __alias\n.type __alias,%function\n__alias:\n"
-		  ".weak _alias\n.type _alias,%function\n_alias:\n"
-		  ".type alias,%function\nalias:\n"
-		  ".skip 0x10\n"
-		  ".size __alias,0x10\n.size _alias,0x10\n.size alias,0x10\n"
-		  /* 0x90: a function's label and a symbol without type */
-		  ".globl aaa\naaa:\n"
-		  ".globl typed_by_hand\n.type typed_by_hand,%function\n"
-		  "typed_by_hand: .skip 0x10\n.size typed_by_hand,0x10\n"
-		  /* 0xa0: two of the same rank: the shorter name */
-		  ".globl bbbb\n.type bbbb,%function\nbbbb:\n"
-		  ".globl ccc\n.type ccc,%function\nccc: .skip 0x10\n"
-		  ".size bbbb,0x10\n.size ccc,0x10\n"
-		  /* 0xb0: data among the code */
-		  ".globl table\n.type table,%object\ntable: .skip 0x10\n.size table,0x10\n"
-		  /* 0xc0: an indirect function */
-		  ".globl chosen\n.type chosen,%gnu_indirect_function\n"
-		  "chosen: .skip 0x10\n.size chosen,0x10\n"
-		  /* 0xd0: a version */
-		  ".globl real\n.type real,%function\nreal: .skip 0x10\n.size real,0x10\n"
-		  ".symver real,public_name@@V1,remove\n"
-		  /* 0xe0: no type, no size, exported: assembly */
-		  ".globl assembly\nassembly: .skip 0x10\n"
-		  /* 0xf0: to the end of the section */
-		  ".globl last\n.type last,%function\nlast: .skip 0x20\n"
-		  ".section .other,\"ax\",%progbits\n.skip 0x10\n"
-		  ".section .rodata\n.globl constant\nconstant: .skip 8\n"
-		  ".data\n.globl datum\n.type datum,%function\ndatum: .skip 8\n"
-		  ".section .note.GNU-stack,\"\",%progbits\n";
+static const char rules[] =
+	".text\n"
+	"label:\n"
+	".globl sized\n.type sized,%function\nsized: .skip 0x10\n.size sized,0x10\n"
+	".skip 0x10\n" /* 0x10: nothing */
+	".globl nosize\n.type nosize,%function\nnosize: .skip 0x10\nlabel_inside: .skip "
+	"0x10\n"                                                   /* 0x20 */
+	".type outer,%function\nouter: .skip 0x10\n"               /* 0x40 */
+	".type inner,%function\ninner: .skip 0x8\n.size inner,8\n" /* 0x50 */
+	"inside: .skip 0x28\n"                                     /* 0x58 */
+	".size outer,0x40\n"
+	/* 0x80: aliases */
+	".globl __alias\n.type __alias,%function\n__alias:\n"
+	".weak _alias\n.type _alias,%function\n_alias:\n"
+	".type alias,%function\nalias:\n"
+	".skip 0x10\n"
+	".size __alias,0x10\n.size _alias,0x10\n.size alias,0x10\n"
+	/* 0x90: a function's label and a symbol without type */
+	".globl aaa\naaa:\n"
+	".globl typed_by_hand\n.type typed_by_hand,%function\n"
+	"typed_by_hand: .skip 0x10\n.size typed_by_hand,0x10\n"
+	/* 0xa0: two of the same rank: the shorter name */
+	".globl bbbb\n.type bbbb,%function\nbbbb:\n"
+	".globl ccc\n.type ccc,%function\nccc: .skip 0x10\n"
+	".size bbbb,0x10\n.size ccc,0x10\n"
+	/* 0xb0: data among the code */
+	".globl table\n.type table,%object\ntable: .skip 0x10\n.size table,0x10\n"
+	/* 0xc0: an indirect function */
+	".globl chosen\n.type chosen,%gnu_indirect_function\n"
+	"chosen: .skip 0x10\n.size chosen,0x10\n"
+	/* 0xd0: a version */
+	".globl real\n.type real,%function\nreal: .skip 0x10\n.size real,0x10\n"
+	".symver real,public_name@@V1,remove\n"
+	/* 0xe0: no type, no size, exported: assembly */
+	".globl assembly\nassembly: .skip 0x10\n"
+	/* 0xf0: to the end of the section */
+	".globl last\n.type last,%function\nlast: .skip 0x20\n"
+	".section .other,\"ax\",%progbits\n.skip 0x10\n"
+	".section .rodata\n.globl constant\nconstant: .skip 8\n"
+	".data\n.globl datum\n.type datum,%function\ndatum: .skip 8\n"
+	".section .note.GNU-stack,\"\",%progbits\n";
 
 static const struct expected expected_rules[] = {
 	{ 0x00, "sized", 0x00, 0x10, true },
@@ -314,6 +315,33 @@ static void names_of_a_process_that_has_ended(void **state)
 	free(function.name);
 }
 
+static void names_of_the_vdso(void **state)
+{
+	struct own_memory own = { .memory.read = read_own };
+	_cleanup_process_ struct process *process = NULL;
+	struct maps maps;
+	assert_null(process_open(getpid(), &process));
+	assert_null(maps_read(process, &maps));
+	const struct mapping *mapping = vdso_mapping(&maps);
+	if (!mapping)
+		skip();
+	_cleanup_image_ struct image *image = NULL;
+	assert_null(vdso_open(&own.memory, mapping, &image));
+	maps_deinit(&maps);
+	assert_string_equal(image_name(image), "[vdso]");
+	/* x86-64 has two names for it, AArch64 one. */
+	struct image_symbol symbol;
+	assert_true(image_symbol(image, "__vdso_clock_gettime", &symbol) ||
+		    image_symbol(image, "__kernel_clock_gettime", &symbol));
+	_cleanup_symbolizer_ struct symbolizer *symbolizer = NULL;
+	assert_null(symbolizer_create(image, "[vdso]", NULL, &symbolizer));
+	struct function function;
+	assert_true(symbolizer_find(symbolizer, symbol.vaddr, &function));
+	assert_non_null(strstr(function.name, "clock_gettime"));
+	assert_int_equal(function.vaddr, symbol.vaddr);
+	free(function.name);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -325,6 +353,7 @@ int main(void)
 		cmocka_unit_test(names_by_debug_link),
 		cmocka_unit_test(names_from_embedded_symbols),
 		cmocka_unit_test(names_of_a_process_that_has_ended),
+		cmocka_unit_test(names_of_the_vdso),
 	};
 	return cmocka_run_group_tests(tests, scratch_make, scratch_remove);
 }
