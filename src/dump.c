@@ -50,6 +50,10 @@ static bool look_at(struct dump *dump, struct thread *thread, struct dump_thread
 		if (now.state == ACTIVITY_ENDED)
 			return false;
 		activity_count(&thread->files, &now);
+		if (now.state == ACTIVITY_BLOCKED)
+			activity_look_closely(&thread->files, &now);
+		if (now.state == ACTIVITY_ENDED)
+			return false;
 		reason = sampler_take(&dump->sampler, thread, &now, &sample);
 		if (reason != REASON_MOVED && reason != REASON_CODE_CHANGED)
 			break;

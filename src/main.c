@@ -2,6 +2,7 @@
 /* main.c: picks the command. */
 #include <stdio.h>
 
+#include "crosscheck_run.h"
 #include "doctor.h"
 #include "dump.h"
 #include "options.h"
@@ -19,6 +20,8 @@ static int run(const struct options *options)
 		return doctor_run(options->pid, options->json, stdout);
 	case COMMAND_REPLAY:
 		return replay_run(options);
+	case COMMAND_CROSSCHECK:
+		return crosscheck_run(options);
 	case COMMAND_HELP:
 		options_print_help();
 		return 0;

@@ -26,6 +26,7 @@ enum {
 	OPTION_NO_JITTER,
 	OPTION_NATIVE,
 	OPTION_DEBUG_DIR,
+	OPTION_UNWINDER,
 	OPTION_NONBLOCKING,
 	OPTION_WEIGHTS,
 	OPTION_JSON,
@@ -34,11 +35,12 @@ enum {
 	OPTION_CAPSULE_EVERY,
 };
 
-#define IN_RECORD (1u << COMMAND_RECORD)
-#define IN_DUMP   (1u << COMMAND_DUMP)
-#define IN_DOCTOR (1u << COMMAND_DOCTOR)
-#define IN_REPLAY (1u << COMMAND_REPLAY)
-#define IN_ALL    (IN_RECORD | IN_DUMP | IN_DOCTOR | IN_REPLAY)
+#define IN_RECORD     (1u << COMMAND_RECORD)
+#define IN_DUMP       (1u << COMMAND_DUMP)
+#define IN_DOCTOR     (1u << COMMAND_DOCTOR)
+#define IN_REPLAY     (1u << COMMAND_REPLAY)
+#define IN_CROSSCHECK (1u << COMMAND_CROSSCHECK)
+#define IN_ALL        (IN_RECORD | IN_DUMP | IN_DOCTOR | IN_REPLAY | IN_CROSSCHECK)
 
 /* One row an option: the parser, --help and the checks all come from here. */
 static const struct row {
@@ -48,15 +50,15 @@ static const struct row {
 	const char *help;
 } rows[] = {
 	{ { "pid", required_argument, NULL, 'p' },
-	  IN_RECORD | IN_DUMP | IN_DOCTOR,
+	  IN_RECORD | IN_DUMP | IN_DOCTOR | IN_CROSSCHECK,
 	  "PID",
 	  "the process to look at" },
 	{ { "duration", required_argument, NULL, 'd' },
-	  IN_RECORD,
+	  IN_RECORD | IN_CROSSCHECK,
 	  "TIME",
 	  "how long: 30s, 500ms, 2m, 1h (default: until it ends or Ctrl-C)" },
 	{ { "rate", required_argument, NULL, 'F' },
-	  IN_RECORD,
+	  IN_RECORD | IN_CROSSCHECK,
 	  "HZ",
 	  "samples a second of each thread (default: 100)" },
 	{ { "output", required_argument, NULL, 'o' },
@@ -72,7 +74,7 @@ static const struct row {
 	  NULL,
 	  "put an outermost frame for each thread" },
 	{ { "tid", required_argument, NULL, 'T' },
-	  IN_RECORD | IN_DUMP,
+	  IN_RECORD | IN_DUMP | IN_CROSSCHECK,
 	  "TID",
 	  "only this thread (may be given again)" },
 	{ { "thread-name", required_argument, NULL, OPTION_THREAD_NAME },
@@ -88,10 +90,21 @@ static const struct row {
 	  "MODE",
 	  "what a sample weighs: wall, cpu, offcpu or gil (default: wall)" },
 	{ { "native", optional_argument, NULL, OPTION_NATIVE },
-	  IN_RECORD | IN_DUMP, "[=HOW]", "C frames too: fold (default), full or leaf" },
+	  IN_RECORD | IN_DUMP,
+	  "[=HOW]",
+	  "C frames too: fold (default), full or leaf" },
 	{ { "debug-dir", required_argument, NULL, OPTION_DEBUG_DIR },
-	  IN_RECORD | IN_DUMP, "DIR", "look for separate debug files there too" },
-	{ { "idle", no_argument, NULL, OPTION_IDLE }, IN_RECORD, NULL, "sleeping threads too" },
+	  IN_RECORD | IN_DUMP,
+	  "DIR",
+	  "look for separate debug files there too" },
+	{ { "unwinder", required_argument, NULL, OPTION_UNWINDER },
+	  IN_RECORD,
+	  "NAME",
+	  "with --native: table (default) or libunwind, which is slow" },
+	{ { "idle", no_argument, NULL, OPTION_IDLE },
+	  IN_RECORD | IN_CROSSCHECK,
+	  NULL,
+	  "sleeping threads too" },
 	{ { "no-idle", no_argument, NULL, OPTION_NO_IDLE },
 	  IN_RECORD,
 	  NULL,
@@ -143,10 +156,9 @@ static const struct {
 	const char *name;
 	enum command command;
 } commands[] = {
-	{ "record", COMMAND_RECORD },
-	{ "dump", COMMAND_DUMP },
-	{ "doctor", COMMAND_DOCTOR },
-	{ "replay", COMMAND_REPLAY },
+	{ "record", COMMAND_RECORD },         { "dump", COMMAND_DUMP },
+	{ "doctor", COMMAND_DOCTOR },         { "replay", COMMAND_REPLAY },
+	{ "crosscheck", COMMAND_CROSSCHECK },
 };
 
 void options_print_help(void)
@@ -156,6 +168,7 @@ void options_print_help(void)
 	      "       pysample dump -p PID [--json] [--reverse]\n"
 	      "       pysample doctor [-p PID] [--json]\n"
 	      "       pysample replay FILE...\n"
+	      "       pysample crosscheck -p PID [-d TIME] [-F HZ]\n"
 	      "\n"
 	      "Samples the Python stacks of a running process, without a change to it.\n"
 	      "\n"
@@ -163,6 +176,8 @@ void options_print_help(void)
 	      "  dump    print what every thread is doing now\n"
 	      "  doctor  say what can be sampled here, and what stands in the way\n"
 	      "  replay  print the stacks in saved capsules\n"
+	      "  crosscheck\n"
+	      "          compare native stacks with those that libunwind finds\n"
 	      "\n"
 	      "Options:\n",
 	      stdout);
@@ -172,7 +187,8 @@ void options_print_help(void)
 		if (isalpha(row->option.val) && row->option.val < 256)
 			snprintf(letter, sizeof(letter), "-%c, ", row->option.val);
 		snprintf(left, sizeof(left), "%s--%s%s%s", letter, row->option.name,
-			 row->argument && row->option.has_arg == required_argument ? " " : "", row->argument ? row->argument : "");
+			 row->argument && row->option.has_arg == required_argument ? " " : "",
+			 row->argument ? row->argument : "");
 		printf("  %-26s %s\n", left, row->help);
 	}
 	fputs("\n"
@@ -292,9 +308,19 @@ static struct error *parse_native(const char *text, enum symbolize_mode *mode_re
 		return NULL;
 	}
 	return text ? error_create(ERROR_USAGE,
-				   "there is no way %s to show native frames: fold, full and leaf are known",
-				   text) :
-		      NULL;
+				   "there is no way %s to show native frames: fold, full and leaf "
+				   "are known",
+				   text)
+		    : NULL;
+}
+
+static struct error *parse_unwinder(const char *text, bool *libunwind_ret)
+{
+	*libunwind_ret = !strcmp(text, "libunwind");
+	if (!*libunwind_ret && strcmp(text, "table"))
+		return error_create(ERROR_USAGE,
+				    "there is no unwinder %s: table and libunwind are known", text);
+	return NULL;
 }
 
 static struct error *parse_every(const char *text, unsigned *every_ret)
@@ -334,6 +360,8 @@ static struct error *apply(int value, const char *argument, struct options *opti
 	case OPTION_NATIVE:
 		options->native = true;
 		return parse_native(argument, &options->native_mode);
+	case OPTION_UNWINDER:
+		return parse_unwinder(argument, &options->libunwind);
 	case OPTION_DEBUG_DIR: {
 		const char **dir = name_filter_append(&options->debug_dirs);
 		if (!dir)
@@ -465,6 +493,12 @@ static struct error *check_record(struct options *options, const struct parsed *
 		return error_create(ERROR_USAGE, "say what to profile: -p PID, or -- PROGRAM");
 	if (options->pid && options->program)
 		return error_create(ERROR_USAGE, "-p PID and -- PROGRAM do not go together");
+	if (options->libunwind && !options->native)
+		return error_create(ERROR_USAGE, "--unwinder goes with --native");
+	if (options->libunwind && options->nonblocking)
+		return error_create(
+			ERROR_USAGE,
+			"libunwind needs stopped threads: it does not go with --nonblocking");
 	if (options->capsule_every && !options->capsules)
 		return error_create(ERROR_USAGE, "--capsule-every goes with --save-capsules");
 	if (!options->capsule_every)
@@ -504,6 +538,9 @@ static struct error *check(struct options *options, const struct parsed *parsed,
 		return error_create(ERROR_USAGE, "unexpected word %s", rest[0]);
 	if (options->command == COMMAND_DUMP && !options->pid)
 		return error_create(ERROR_USAGE, "say which process to dump: -p PID");
+	options->idle = parsed->idle == 1;
+	if (options->command == COMMAND_CROSSCHECK && !options->pid)
+		return error_create(ERROR_USAGE, "say which process to look at: -p PID");
 	return NULL;
 }
 

@@ -18,6 +18,7 @@ enum command {
 	COMMAND_DUMP,
 	COMMAND_DOCTOR,
 	COMMAND_REPLAY,
+	COMMAND_CROSSCHECK,
 	COMMAND_HELP,
 	COMMAND_VERSION,
 };
@@ -41,7 +42,8 @@ struct options {
 	bool idle; /* idle threads too */
 	bool gil;  /* only threads that hold the GIL */
 	bool jitter;
-	bool native;	     /* native frames too */
+	bool native;    /* native frames too */
+	bool libunwind; /* and they are those that libunwind finds */
 	enum symbolize_mode native_mode;
 	struct name_filter debug_dirs;
 	bool nonblocking;

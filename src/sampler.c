@@ -3,12 +3,15 @@
 #include "sampler.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/clock.h"
 #include "python/gil.h"
 #include "python/lines.h"
 #include "snapshot/capsule.h"
 
+/* No thread is in more interpreters at a time. */
+#define SIBLINGS_MAX 64
 /* A thread that is no Python one is looked for in the lists at least once in this many rounds. */
 #define LISTS_PAUSE_MAX 127
 
@@ -36,8 +39,8 @@ struct sampled *sampler_of(struct thread *thread)
 	return thread->attached;
 }
 
-struct error *sampler_init(struct sampler *sampler, struct subject *subject,
-			   struct native *native, bool nonblocking)
+struct error *sampler_init(struct sampler *sampler, struct subject *subject, struct native *native,
+			   bool nonblocking)
 {
 	*sampler = (struct sampler){
 		.subject = subject,
@@ -236,24 +239,47 @@ static enum reason walk_siblings(struct grab *grab, const struct subject_runtime
 {
 	struct sampler *sampler = grab->sampler;
 	struct memory *memory = &sampler->snapshot.blocks.memory;
+	unsigned siblings = 0;
 	vec_foreach (listed, &runtime->list.tstates) {
-		if (listed->thread_id != sampler->tstate.thread_id ||
-		    listed->interp == sampler->tstate.interp)
-			continue;
 		struct py_tstate sibling;
-		enum reason reason =
-			frames_read_tstate(memory, &runtime->py.layout, listed->address, &sibling);
-		if (reason || sibling.thread_id != listed->thread_id)
-			/* It ended since the lists were read. */
+		if (listed->thread_id != sampler->tstate.thread_id ||
+		    listed->interp == sampler->tstate.interp ||
+		    listed->address == sampler->tstate.address)
 			continue;
-		reason = frames_walk(memory, &runtime->py.layout, &sibling, grab->frames);
+		/* A state that ended since the lists were read is not looked at, nor its address's next owner. */
+		if (frames_read_tstate(memory, &runtime->py.layout, listed->address, &sibling) ||
+		    sibling.thread_id != listed->thread_id || sibling.interp != listed->interp)
+			continue;
+		if (++siblings > SIBLINGS_MAX || grab->frames->count > FRAMES_MAX)
+			return REASON_DEPTH_LIMIT;
+		enum reason reason =
+			frames_walk(memory, &runtime->py.layout, &sibling, grab->frames);
 		if (reason)
 			return reason;
-		if (!runtime->py.layout.key_follows_swap && sibling.frame &&
-		    gil_is_held_by(memory, &runtime->py, &sibling))
-			sampler->gil = true;
+		sampler->gil = sampler->gil ||
+			       (sibling.frame && gil_is_held_by(memory, &runtime->py, &sibling));
 	}
 	return REASON_OK;
+}
+
+/*
+ * Where the key does not follow a swap, the thread may run a state that was made since the lists were read: its frames would be
+ * missing.
+ */
+static bool runs_unlisted_state(const struct grab *grab, const struct subject_runtime *runtime)
+{
+	const struct sampler *sampler = grab->sampler;
+	struct memory *memory = &grab->sampler->snapshot.blocks.memory;
+	uint64_t current = gil_current(memory, &runtime->py);
+	struct py_tstate tstate;
+	if (!current || current == sampler->tstate.address ||
+	    frames_read_tstate(memory, &runtime->py.layout, current, &tstate) ||
+	    tstate.thread_id != sampler->tstate.thread_id)
+		return false;
+	vec_foreach (listed, &runtime->list.tstates)
+		if (listed->address == current && listed->interp == tstate.interp)
+			return false;
+	return true;
 }
 
 static enum reason walk_thread(struct grab *grab, const struct subject_runtime *runtime)
@@ -263,8 +289,10 @@ static enum reason walk_thread(struct grab *grab, const struct subject_runtime *
 	const struct py_layout *layout = &runtime->py.layout;
 	bool others = runtime->list.interps.count > 1;
 	sampler->gil = gil_is_held_by(memory, &runtime->py, &sampler->tstate);
-	if (!sampler->tstate.frame)
+	if (!layout->key_follows_swap && runs_unlisted_state(grab, runtime)) {
 		sampler->lists_stale = true;
+		return REASON_BAD_THREAD_STATE;
+	}
 
 	enum reason reason = REASON_OK;
 	if (others && !layout->key_follows_swap)
@@ -308,19 +336,24 @@ static enum reason grab_codes(struct grab *grab, const struct subject_runtime *r
 	struct sampler *sampler = grab->sampler;
 	/* Not through the blocks: these bytes are needed once, and would be planned for again. */
 	struct memory *memory = &sampler->subject->live.memory;
-	uint64_t last = 0;
+	const struct py_frame *last = NULL;
 	vec_foreach (frame, grab->frames) {
-		if (frame->code == last)
+		if (last && frame->code == last->code) {
+			frame->checked = last->checked;
 			continue;
-		last = frame->code;
+		}
+		last = frame;
 		const struct code *code;
-		enum reason reason = REASON_OK;
-		if (code_cache_is_volatile(runtime->codes, frame->code))
+		enum reason reason;
+		size_t known = code_cache_count(runtime->codes);
+		frame->checked = code_cache_is_volatile(runtime->codes, frame->code);
+		if (frame->checked)
 			reason = code_cache_get_checked(runtime->codes, memory, frame->code, &code);
 		else
 			reason = code_cache_get(runtime->codes, memory, frame->code, &code);
 		if (reason)
 			return reason;
+		frame->checked = frame->checked || code_cache_count(runtime->codes) > known;
 	}
 	return REASON_OK;
 }
@@ -332,6 +365,11 @@ static enum reason grab_stack(void *data, struct snapshot *snapshot)
 	if (snapshot->registers.has_thread_pointer)
 		grab->sampled->thread_pointer = snapshot->registers.thread_pointer;
 	grab->frames->count = 0;
+	if (sampler->crosscheck) {
+		sampler->native->frames.count = 0;
+		sampler->crosscheck_end = crosscheck_walk(sampler->crosscheck, snapshot->tid,
+							  &sampler->native->frames, NULL);
+	}
 
 	sampler->gil = false;
 	sampler->python = false;
@@ -367,7 +405,9 @@ static struct capture_wants wants_of(const struct sampler *sampler, const struct
 	return (struct capture_wants){
 		.plan = &grab->sampled->plan,
 		.registers = sampler->native || !grab->sampled->thread_pointer,
-		.stack_bytes = sampler->native ? native_stack_bytes(grab->sampled->stack_need) : 0,
+		.stack_bytes = sampler->native && !sampler->crosscheck
+				       ? native_stack_bytes(grab->sampled->stack_need)
+				       : 0,
 		.maps = modules_maps(sampler->subject->modules),
 	};
 }
@@ -398,7 +438,8 @@ static enum reason take_running(struct sampler *sampler, struct grab *grab)
 static enum reason capture(struct sampler *sampler, struct grab *grab, const struct activity *now)
 {
 	struct capture_wants wants = wants_of(sampler, grab);
-	if (now->state == ACTIVITY_BLOCKED || now->state == ACTIVITY_STOPPED)
+	bool asleep = now->state == ACTIVITY_BLOCKED || now->state == ACTIVITY_STOPPED;
+	if (asleep && !sampler->crosscheck)
 		return capture_asleep(&sampler->capture, grab->thread, now, &wants, grab_stack,
 				      grab, &sampler->snapshot);
 	if (sampler->nonblocking)
@@ -407,17 +448,25 @@ static enum reason capture(struct sampler *sampler, struct grab *grab, const str
 			    &sampler->snapshot);
 }
 
+/* A frame whose code object has to be looked at again: not just read, and not that of the frame before. */
+static bool needs_validation(const struct sample_frames *stack, size_t i, size_t first)
+{
+	const struct sample_frame *frame = &stack->items[i];
+	return !frame->checked && (i == first || frame->code != frame[-1].code);
+}
+
 /* Ranges of all distinct code objects of a sample, read together after the thread was let go. */
 static enum reason validate_codes(struct sampler *sampler, const struct subject_runtime *runtime)
 {
 	struct memory_piece pieces[256];
 	uint8_t bytes[32768];
-	size_t i = 0, count = sampler->stack.count;
-	while (i < count) {
+	const struct sample_frames *stack = &sampler->stack;
+	size_t i = 0;
+	while (i < stack->count) {
 		size_t used = 0, piece_count = 0, first = i;
-		for (; i < count; i++) {
-			const struct code *code = sampler->stack.items[i].code;
-			if (i > first && code == sampler->stack.items[i - 1].code)
+		for (; i < stack->count; i++) {
+			const struct code *code = stack->items[i].code;
+			if (!needs_validation(stack, i, first))
 				continue;
 			if (code->ranges_bytes > sizeof(bytes) - used ||
 			    code->range_count > sizeof(pieces) / sizeof(pieces[0]) - piece_count)
@@ -434,14 +483,15 @@ static enum reason validate_codes(struct sampler *sampler, const struct subject_
 		if (i == first)
 			return REASON_LIMIT;
 		memory_live_readv(&sampler->subject->live, pieces, piece_count);
+		/* Bytes that could not be read match nothing. */
 		for (size_t k = 0; k < piece_count; k++)
 			if (!pieces[k].ok)
-				return REASON_CODE_CHANGED;
+				memset(pieces[k].buffer, 0, pieces[k].size);
 
 		size_t offset = 0;
 		for (size_t k = first; k < i; k++) {
-			const struct code *code = sampler->stack.items[k].code;
-			if (k > first && code == sampler->stack.items[k - 1].code)
+			const struct code *code = stack->items[k].code;
+			if (!needs_validation(stack, k, first))
 				continue;
 			if (!code_cache_validate(runtime->codes, code, bytes + offset))
 				return REASON_CODE_CHANGED;
@@ -471,7 +521,12 @@ static enum reason resolve(struct sampler *sampler, const struct subject_runtime
 		if (out->line == LINE_NONE)
 			out->line = out->code->firstlineno;
 		out->entry = frame->entry;
+		out->checked = frame->checked;
 	}
+	/* What was read unstopped proves nothing by itself. */
+	if (sampler->snapshot.kind != SNAPSHOT_HELD)
+		vec_foreach (frame, &sampler->stack)
+			frame->checked = false;
 	return validate_codes(sampler, runtime);
 }
 
@@ -508,7 +563,9 @@ static enum reason take(struct sampler *sampler, struct thread *thread, struct s
 		.frames = &sampler->frames,
 	};
 	enum reason end = capture(sampler, &grab, now);
-	blocks_learn(&sampler->snapshot.blocks, &sampled->plan);
+	/* Nothing was copied where there was no hold: then the old plan is still the best guess. */
+	if (sampler->snapshot.blocks.list.count)
+		blocks_learn(&sampler->snapshot.blocks, &sampled->plan);
 	return end;
 }
 
@@ -516,10 +573,11 @@ static enum reason take(struct sampler *sampler, struct thread *thread, struct s
 static enum reason walk_native(struct sampler *sampler, struct thread *thread,
 			       struct sampled *sampled)
 {
+	if (sampler->crosscheck)
+		return sampler->crosscheck_end;
 	enum reason reason = native_walk(sampler->native, &sampler->snapshot, &sampled->stack_need);
-	bool again = reason == REASON_STACK_CUT ||
-		     (sampler->snapshot.kind == SNAPSHOT_ASLEEP && reason &&
-		      reason != REASON_DEPTH_LIMIT);
+	bool again = reason == REASON_STACK_CUT || (sampler->snapshot.kind == SNAPSHOT_ASLEEP &&
+						    reason && reason != REASON_DEPTH_LIMIT);
 	if (!again || sampler->nonblocking)
 		return reason;
 	struct activity running = { .state = ACTIVITY_RUNNING };
@@ -535,8 +593,8 @@ static void sweep_codes(struct subject *subject)
 		code_cache_sweep(subject->runtimes[i].codes);
 }
 
-enum reason sampler_take(struct sampler *sampler, struct thread *thread,
-			 const struct activity *now, struct sample *sample_ret)
+enum reason sampler_take(struct sampler *sampler, struct thread *thread, const struct activity *now,
+			 struct sample *sample_ret)
 {
 	struct subject *subject = sampler->subject;
 	struct sampled *sampled = sampler_of(thread);

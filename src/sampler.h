@@ -16,11 +16,13 @@
 #include "python/frames.h"
 #include "snapshot/capture.h"
 #include "subject.h"
+#include "unwind/crosscheck.h"
 
 struct sample_frame {
 	const struct code *code; /* valid until the next sampler_take */
 	uint32_t line;
-	bool entry; /* see py_frame */
+	bool checked; /* code was read in the same stop: it is the frame's for sure */
+	bool entry;   /* see py_frame */
 };
 
 DEFINE_VEC(struct sample_frames, sample_frames, struct sample_frame)
@@ -34,7 +36,7 @@ struct sampled {
 	unsigned lists_wait;     /* rounds until the lists are asked for it again, */
 	unsigned lists_pause;    /* longer each time that they did not know it */
 	struct plan plan;
-	uint64_t stack_need;	 /* bytes of stack that its native walk needed lately */
+	uint64_t stack_need;   /* bytes of stack that its native walk needed lately */
 	struct activity last;  /* when its stack was last taken asleep */
 	bool has_last;         /* the user's stack of that moment is still its stack */
 	char python_name[128]; /* "" as long as none is known */
@@ -54,6 +56,9 @@ struct sampler {
 	struct py_frames again; /* the second walk of a thread that is not stopped */
 	struct sample_frames stack;
 	struct native *native; /* NULL: Python frames only; not owned */
+	struct crosscheck
+		*crosscheck; /* NULL: our own walk; else native frames are libunwind's. Not owned */
+	enum reason crosscheck_end;
 	bool nonblocking;
 	bool keep_codes;  /* copy code objects with the next sample, for a capsule */
 	bool lists_read;  /* in this round: sampler_round */
@@ -76,8 +81,8 @@ struct sample {
 };
 
 /* @native may be NULL. Both must outlive the sampler. */
-struct error *sampler_init(struct sampler *sampler, struct subject *subject,
-			   struct native *native, bool nonblocking);
+struct error *sampler_init(struct sampler *sampler, struct subject *subject, struct native *native,
+			   bool nonblocking);
 void sampler_deinit(struct sampler *sampler);
 
 /* To be called before each round over the threads. */

@@ -8,12 +8,13 @@
 #include "session.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -42,12 +43,17 @@
 struct session {
 	const struct options *options;
 	struct stopper stopper;
+	struct launch_inherited inherited;
 	struct launch launch;
 	bool launched;
+	sigset_t wait_mask; /* while waiting: what is caught gets through */
+	int pidfd;          /* -1: the kernel has none */
 	struct output *output;
 	struct subject *subject;
 	struct sampler sampler;
 	struct native native;
+	struct crosscheck *crosscheck; /* with --unwinder=libunwind */
+	uint64_t crosscheck_generation;
 	struct symbolize *symbolize;
 	uint64_t maps_ns;
 	size_t maps_threads;
@@ -67,17 +73,40 @@ static volatile sig_atomic_t stop_signal;
 
 static void on_signal(int number)
 {
-	stop_signal = number;
+	if (number != SIGCHLD)
+		stop_signal = number;
 }
 
-static void catch_signals(void)
+/*
+ * Signals are blocked but for the waits (wait_for_events): none is missed between a look and a sleep. One that we were started to
+ * ignore stays ignored.
+ */
+static void catch_signals(struct session *session)
 {
+	static const int numbers[] = { SIGINT, SIGTERM, SIGHUP, SIGCHLD };
 	struct sigaction action = { .sa_handler = on_signal };
+	sigset_t blocked;
 	sigemptyset(&action.sa_mask);
-	sigaction(SIGINT, &action, NULL);
-	sigaction(SIGTERM, &action, NULL);
-	sigaction(SIGHUP, &action, NULL);
+	sigemptyset(&blocked);
+	for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++) {
+		sigaddset(&blocked, numbers[i]);
+		if (numbers[i] == SIGCHLD || !launch_was_ignored(&session->inherited, numbers[i]))
+			sigaction(numbers[i], &action, NULL);
+	}
+	sigprocmask(SIG_BLOCK, &blocked, NULL);
+	session->wait_mask = session->inherited.mask;
+	for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++)
+		sigdelset(&session->wait_mask, numbers[i]);
 	signal(SIGPIPE, SIG_IGN);
+}
+
+/* Sleeps @ns at most: until a signal comes, a child or a late thread changes state, or the process ends (true). */
+static bool wait_for_events(const struct session *session, uint64_t ns)
+{
+	struct pollfd process = { .fd = session->pidfd, .events = POLLIN };
+	struct timespec timeout = { .tv_sec = (time_t)(ns / NS_PER_S),
+				    .tv_nsec = (long)(ns % NS_PER_S) };
+	return ppoll(&process, 1, &timeout, &session->wait_mask) > 0;
 }
 
 /* Two descriptors a thread: the usual soft limit of 1024 is soon reached. */
@@ -129,7 +158,8 @@ static void note_stop(struct session *session, enum reason reason)
 	if (reason == REASON_STOP_TIMEOUT)
 		stats_count(stats, STATS_UNSTOPPABLE, 1);
 	if (snapshot->kind == SNAPSHOT_HELD && snapshot->released_ns)
-		stats_stop(stats, snapshot->released_ns - snapshot->asked_ns);
+		stats_stop(stats, snapshot->released_ns - snapshot->asked_ns,
+			   snapshot->released_ns - snapshot->held_ns);
 	if (snapshot->kind == SNAPSHOT_ASLEEP && !reason)
 		stats_count(stats, STATS_SLEEPERS_UNSTOPPED, 1);
 }
@@ -178,8 +208,8 @@ static bool take(struct session *session, struct thread *thread, struct sampled 
 	uint32_t stack = PROFILE_NONE;
 	enum reason end = REASON_OK;
 	if (!reason)
-		reason = collect_stack(&session->collector, session->profile, &sample, &stack,
-				       &end);
+		reason =
+			collect_stack(&session->collector, session->profile, &sample, &stack, &end);
 	if (reason) {
 		/* What an exec tore is no loss of ours: it is noticed at the next tick. */
 		if (memory_live_same_image(&session->subject->live))
@@ -274,6 +304,10 @@ static void refresh_native(struct session *session, uint64_t now_ns)
 		error_destroy(modules_update(subject->modules));
 	}
 	error_destroy(native_refresh(&session->native, now_ns));
+	if (session->crosscheck &&
+	    session->crosscheck_generation != modules_generation(subject->modules))
+		crosscheck_forget(session->crosscheck);
+	session->crosscheck_generation = modules_generation(subject->modules);
 }
 
 /* False: there is nothing left to sample. */
@@ -306,21 +340,18 @@ static bool round_of_samples(struct session *session, uint64_t tick_ns)
 	return true;
 }
 
-/* Sleeps until @tick_ns; awake at once for a thread that stops late, or a signal to us. */
-static void sleep_until(struct session *session, uint64_t tick_ns)
+/* Sleeps until @tick_ns, or until we are told to end. True if the process has ended. */
+static bool sleep_until(struct session *session, uint64_t tick_ns)
 {
 	for (;;) {
 		uint64_t now_ns = clock_now_ns();
-		if (stop_signal || now_ns >= tick_ns)
-			return;
-		if (!session->stopper.pending.count) {
-			struct timespec at = { .tv_sec = (time_t)(tick_ns / NS_PER_S),
-					       .tv_nsec = (long)(tick_ns % NS_PER_S) };
-			clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &at, NULL);
-			continue;
-		}
-		stop_wait(tick_ns - now_ns);
+		bool over = now_ns >= tick_ns;
+		/* Even when there is nothing to wait for: signals come through only here. */
+		if (wait_for_events(session, over ? 0 : tick_ns - now_ns))
+			return true;
 		stop_collect(&session->stopper);
+		if (over || stop_signal)
+			return false;
 	}
 }
 
@@ -339,8 +370,7 @@ static void run(struct session *session)
 
 	while (!stop_signal && ticker_next(&session->ticker, clock_now_ns(), &tick_ns, &skipped)) {
 		stats->skipped += skipped;
-		sleep_until(session, tick_ns);
-		if (stop_signal)
+		if (sleep_until(session, tick_ns) || stop_signal)
 			break;
 		uint64_t now_ns = clock_now_ns();
 		stats_tick(stats, now_ns - tick_ns);
@@ -350,11 +380,12 @@ static void run(struct session *session)
 			break;
 		session->previous_tick_ns = now_ns;
 		progress_show(&session->progress, stats, now_ns);
-		if (session->ticker.slowed)
-			stats_note(stats, "the rate could not be kept and was lowered to %.4g Hz",
-				   1e9 / (double)session->ticker.period_ns);
 	}
 	stats->duration_ns = clock_now_ns() - start_ns;
+	if (session->ticker.longest_period_ns > session->ticker.asked_period_ns)
+		stats_note(stats,
+			   "the rate could not be kept and was lowered to %.4g Hz for a while",
+			   1e9 / (double)session->ticker.longest_period_ns);
 	progress_clear(&session->progress);
 }
 
@@ -390,12 +421,13 @@ static struct error *try_attach(struct session *session)
 	return diagnosis_explain_attach(subject->process, tid, errnum);
 }
 
-static struct error *open_subject(struct session *session, const sigset_t *mask)
+static struct error *open_subject(struct session *session)
 {
 	const struct options *options = session->options;
 	pid_t pid = options->pid;
 	if (options->program) {
-		struct error *err = launch_start(options->program, mask, &session->launch);
+		struct error *err =
+			launch_start(options->program, &session->inherited, &session->launch);
 		if (err)
 			return err;
 		session->launched = true;
@@ -404,9 +436,13 @@ static struct error *open_subject(struct session *session, const sigset_t *mask)
 	struct error *err = subject_open(pid, &session->stopper, &session->subject);
 	if (err)
 		return err;
+	session->pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
 	native_init(&session->native, session->subject);
 	err = sampler_init(&session->sampler, session->subject,
 			   options->native ? &session->native : NULL, options->nonblocking);
+	if (!err && options->libunwind)
+		err = crosscheck_create(session->subject->arch, &session->crosscheck);
+	session->sampler.crosscheck = session->crosscheck;
 	if (err || session->launched)
 		return err;
 	err = try_attach(session);
@@ -469,14 +505,14 @@ static struct error *name_native_frames(struct session *session)
 				 &session->profile);
 }
 
-static struct error *record(struct session *session, const sigset_t *mask)
+static struct error *record(struct session *session)
 {
 	const struct options *options = session->options;
 	struct error *err = output_open(options->output, &session->output);
 	if (!err)
 		err = profile_create(&session->profile);
 	if (!err)
-		err = open_subject(session, mask);
+		err = open_subject(session);
 	if (err)
 		return err;
 	session->profile->facts.mode = options->mode;
@@ -499,6 +535,9 @@ static struct error *record(struct session *session, const sigset_t *mask)
 	err = name_native_frames(session);
 	if (err)
 		return err;
+	if (session->subject->lost)
+		stats_note(&session->profile->stats, "after an exec: %s",
+			   session->subject->lost->message);
 	if (session->subject->python_error && !options->native)
 		stats_note(&session->profile->stats, "no Python was sampled: %s",
 			   session->subject->python_error->message);
@@ -514,6 +553,8 @@ static void session_deinit(struct session *session)
 {
 	sampler_deinit(&session->sampler);
 	native_deinit(&session->native);
+	if (session->crosscheck)
+		crosscheck_destroy(session->crosscheck);
 	if (session->symbolize)
 		symbolize_destroy(session->symbolize);
 	if (session->subject)
@@ -524,38 +565,52 @@ static void session_deinit(struct session *session)
 		output_abort(session->output);
 	collector_deinit(&session->collector);
 	stopper_deinit(&session->stopper);
+	if (session->pidfd >= 0)
+		close(session->pidfd);
 }
 
-/* The launched program outlives the recording: it is waited for, and gets the signal that ended us. */
+/*
+ * The launched program outlives the recording: it is waited for, and gets what ends us. Threads that are still on their way to a
+ * stop are let go meanwhile.
+ */
 static int finish_launched(struct session *session)
 {
-	if (stop_signal == SIGTERM || stop_signal == SIGHUP)
-		kill(session->launch.pid, stop_signal);
-	launch_wait(&session->launch);
-	return launch_exit_status(&session->launch);
+	struct launch *launch = &session->launch;
+	while (!launch_poll(launch)) {
+		if (stop_signal == SIGTERM || stop_signal == SIGHUP)
+			kill(launch->pid, stop_signal);
+		stop_signal = 0;
+		wait_for_events(session, NS_PER_S);
+		stop_collect(&session->stopper);
+	}
+	return launch_exit_status(launch);
 }
 
 int session_record(const struct options *options)
 {
-	struct session session = { .options = options, .launch = { .go_fd = -1, .failed_fd = -1 } };
-	sigset_t mask;
-	sigprocmask(SIG_BLOCK, NULL, &mask);
+	struct session session = {
+		.options = options,
+		.launch = { .go_fd = -1, .failed_fd = -1 },
+		.pidfd = -1,
+	};
+	launch_remember(&session.inherited);
 	stopper_init(&session.stopper);
 	session.stopper.ended = on_ended;
 	session.stopper.ended_data = &session;
-	catch_signals();
+	catch_signals(&session);
 	raise_file_limit();
 
-	_cleanup_error_ struct error *err = record(&session, &mask);
+	_cleanup_error_ struct error *err = record(&session);
 	if (err) {
 		progress_clear(&session.progress);
 		fprintf(stderr, "pysample: %s\n", err->message);
 	}
-	session_deinit(&session);
-	launch_deinit(&session.launch);
 	int status = err ? (err->code == ERROR_USAGE ? 2 : 1) : 0;
-	if (!session.launched)
-		return status;
-	int program = finish_launched(&session);
-	return status ? status : program;
+	launch_deinit(&session.launch);
+	if (session.launched) {
+		int program = finish_launched(&session);
+		status = status ? status : program;
+	}
+	session_deinit(&session);
+	return status;
 }

@@ -9,6 +9,9 @@
 #include "snapshot/capture.h"
 #include "target/diagnosis.h"
 
+/* A process that executes again and again is given up on. */
+#define MEMORY_ATTEMPTS 8
+
 static void runtimes_clear(struct subject *subject)
 {
 	for (size_t i = 0; i < subject->runtime_count; i++) {
@@ -53,35 +56,60 @@ static uint64_t find_probe(const struct maps *maps)
 	return 0;
 }
 
-static struct error *open_memory(struct subject *subject)
+static struct error *refused_memory(const struct subject *subject, int errnum)
+{
+	return diagnosis_explain_attach(subject->process, subject->process->tid, errnum);
+}
+
+/* An address to try reading at. The maps of a process are refused to those who may not look at it. */
+static struct error *read_probe(const struct subject *subject, uint64_t *probe_ret)
 {
 	struct maps maps = { 0 };
 	struct error *err = maps_read(subject->process, &maps);
-	if (err && err->errnum && err->errnum != ESRCH) {
-		int errnum = err->errnum;
+	int errnum = err ? err->errnum : 0;
+	if (errnum && errnum != ESRCH) {
 		error_destroy(err);
-		return diagnosis_explain_attach(subject->process, subject->process->tid, errnum);
+		return refused_memory(subject, errnum);
 	}
 	if (err)
 		return err;
-	uint64_t probe = find_probe(&maps);
+	*probe_ret = find_probe(&maps);
 	maps_deinit(&maps);
+	return NULL;
+}
 
-	err = memory_live_init(&subject->live, subject->process, probe);
-	subject->has_live = true;
-	subject->live.stopper = subject->stopper;
-	if (err && subject->live.errnum) {
-		/* What is left is PTRACE_PEEKDATA, which works wherever a thread can be held. */
-		uint64_t word;
-		if (memory_read_u64(&subject->live.memory, probe, &word)) {
-			error_destroy(err);
+/* True for what a policy says, as against a target that has ended or executes another program just now. */
+static bool is_refusal(int errnum)
+{
+	return errnum == EPERM || errnum == EACCES || errnum == ENOSYS;
+}
+
+static struct error *open_memory(struct subject *subject)
+{
+	int errnum = 0;
+	for (int attempt = 0; attempt < MEMORY_ATTEMPTS; attempt++) {
+		uint64_t probe = 0, word;
+		struct error *err = read_probe(subject, &probe);
+		if (err)
+			return err;
+		if (subject->has_live)
+			memory_live_deinit(&subject->live);
+		err = memory_live_init(&subject->live, subject->process, probe);
+		subject->has_live = true;
+		subject->live.stopper = subject->stopper;
+		errnum = subject->live.errnum;
+		if (!err)
 			return NULL;
-		}
-		int errnum = subject->live.errnum;
 		error_destroy(err);
-		return diagnosis_explain_attach(subject->process, subject->process->tid, errnum);
+		/* What is left is PTRACE_PEEKDATA, which works wherever a thread can be held. */
+		if (is_refusal(errnum))
+			return memory_read_u64(&subject->live.memory, probe, &word)
+				       ? NULL
+				       : refused_memory(subject, subject->live.errnum);
+		if ((err = process_refresh(subject->process)))
+			return err;
 	}
-	return err;
+	return refused_memory(subject, errnum);
 }
 
 /* A C library, by its file's name: a hint only, tsd_layout_find looks inside. */
@@ -229,6 +257,7 @@ struct error *subject_open(pid_t pid, struct stopper *stopper, struct subject **
 	if (!subject)
 		return error_no_memory();
 	subject->stopper = stopper;
+	stopper->leader = pid;
 	subject->arch = arch_host();
 
 	struct error *err = process_open(pid, &subject->process);
@@ -250,6 +279,7 @@ void subject_close(struct subject *subject)
 {
 	threads_deinit(&subject->threads);
 	image_clear(subject);
+	error_destroy(subject->lost);
 	if (subject->process)
 		process_close(subject->process);
 	free(subject);
@@ -269,13 +299,24 @@ static enum subject_change reopen(struct subject *subject)
 	err = image_open_all(subject);
 	if (!err)
 		err = threads_update(&subject->threads, subject->process);
-	return err ? SUBJECT_ENDED : SUBJECT_EXECUTED;
+	if (!err)
+		return SUBJECT_EXECUTED;
+	/* What it executes now may be none of ours to look at: another user's, or a 32-bit one. */
+	if (err->code != ERROR_GONE)
+		subject->lost = no_cleanup(err);
+	return SUBJECT_ENDED;
 }
 
 enum subject_change subject_update(struct subject *subject)
 {
 	if (!memory_live_same_image(&subject->live))
 		return reopen(subject);
+	if (subject->live.stale) {
+		_cleanup_error_ struct error *gone = process_refresh(subject->process);
+		if (gone)
+			return SUBJECT_ENDED;
+		memory_live_adopt(&subject->live, subject->process->tid);
+	}
 	if (!threads_changed(&subject->threads, subject->process))
 		return SUBJECT_SAME;
 	_cleanup_error_ struct error *err = threads_update(&subject->threads, subject->process);

@@ -43,6 +43,8 @@ struct subject {
 	struct tsd_layout tsd;
 	struct subject_runtime *runtimes;
 	size_t runtime_count;
+	struct error
+		*lost; /* why it can not be looked at any more though it lives; NULL if it can */
 	struct error *python_error; /* why there is no runtime; NULL if there is one */
 	struct threads threads;
 	/* Called when an exec was noticed, while what was known of the old image is still there. May be NULL. */

@@ -7,6 +7,9 @@
 
 /* The rate is given up for a lower one after this many ticks of which most were skipped. */
 #define WINDOW_TICKS 200
+/* Ticks in a row without a skip before it is raised again: at first, and at most. */
+#define GOOD_MIN 20
+#define GOOD_MAX 5000
 
 void ticker_init(struct ticker *ticker, double rate_hz, bool jitter, uint64_t start_ns,
 		 uint64_t duration_ns)
@@ -15,6 +18,9 @@ void ticker_init(struct ticker *ticker, double rate_hz, bool jitter, uint64_t st
 		.start_ns = start_ns,
 		.base_ns = start_ns,
 		.period_ns = (uint64_t)(1e9 / rate_hz),
+		.asked_period_ns = (uint64_t)(1e9 / rate_hz),
+		.longest_period_ns = (uint64_t)(1e9 / rate_hz),
+		.good_needed = GOOD_MIN,
 		.end_ns = duration_ns ? start_ns + duration_ns : UINT64_MAX,
 		.jitter = jitter,
 		.random = hash_mix(start_ns | 1),
@@ -28,18 +34,32 @@ static uint64_t random_below(struct ticker *ticker, uint64_t limit)
 	return ticker->random % limit;
 }
 
-static void slow_down(struct ticker *ticker)
+/* Numbers count from here on, with another period. */
+static void change_period(struct ticker *ticker, uint64_t period_ns)
 {
-	ticker->slowed = false;
-	if (ticker->window_ticks + ticker->window_skipped < WINDOW_TICKS)
-		return;
-	if (ticker->window_skipped > ticker->window_ticks) {
-		ticker->base_ns += ticker->number * ticker->period_ns;
-		ticker->number = 0;
-		ticker->period_ns *= 2;
-		ticker->slowed = true;
-	}
+	ticker->base_ns += ticker->number * ticker->period_ns;
+	ticker->number = 0;
+	ticker->period_ns = period_ns;
+	ticker->good_ticks = 0;
 	ticker->window_ticks = ticker->window_skipped = 0;
+	if (period_ns > ticker->longest_period_ns)
+		ticker->longest_period_ns = period_ns;
+}
+
+static void adapt(struct ticker *ticker)
+{
+	if (ticker->window_ticks + ticker->window_skipped >= WINDOW_TICKS) {
+		if (ticker->window_skipped > ticker->window_ticks) {
+			change_period(ticker, ticker->period_ns * 2);
+			ticker->good_needed = ticker->good_needed * 2 < GOOD_MAX
+						      ? ticker->good_needed * 2
+						      : GOOD_MAX;
+		}
+		ticker->window_ticks = ticker->window_skipped = 0;
+	}
+	if (ticker->period_ns > ticker->asked_period_ns &&
+	    ticker->good_ticks >= ticker->good_needed)
+		change_period(ticker, ticker->period_ns / 2);
 }
 
 bool ticker_next(struct ticker *ticker, uint64_t now_ns, uint64_t *tick_ns_ret,
@@ -47,10 +67,11 @@ bool ticker_next(struct ticker *ticker, uint64_t now_ns, uint64_t *tick_ns_ret,
 {
 	if (now_ns >= ticker->end_ns)
 		return false;
-	slow_down(ticker);
+	adapt(ticker);
 
 	/* Tick k may begin as long as its own period is not over. */
-	uint64_t current = (now_ns - ticker->base_ns) / ticker->period_ns;
+	uint64_t current =
+		now_ns > ticker->base_ns ? (now_ns - ticker->base_ns) / ticker->period_ns : 0;
 	uint64_t skipped = current > ticker->number ? current - ticker->number : 0;
 	ticker->number += skipped;
 	uint64_t tick_ns = ticker->base_ns + ticker->number * ticker->period_ns;
@@ -59,6 +80,7 @@ bool ticker_next(struct ticker *ticker, uint64_t now_ns, uint64_t *tick_ns_ret,
 	ticker->number++;
 	ticker->window_ticks++;
 	ticker->window_skipped += skipped;
+	ticker->good_ticks = skipped ? 0 : ticker->good_ticks + 1;
 
 	*tick_ns_ret = tick_ns < ticker->end_ns ? tick_ns : ticker->end_ns;
 	*skipped_ret = skipped;

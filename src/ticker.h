@@ -4,7 +4,9 @@
  *
  * Ticks are at absolute times: tick k lies in [start + k·period, start + (k+1)·period), at its beginning without jitter, anywhere
  * in it with. A fixed period would beat with programs that are periodic themselves. A tick whose time has gone by when the one
- * before is over is skipped, not made up for. When more than half of the ticks of some seconds were skipped, the period doubles.
+ * before is over is skipped, not made up for. When more than half of some hundred ticks were skipped, the period doubles; after
+ * some ticks in a row without a skip it halves again, down to what was asked for, and the more often it had to be doubled the
+ * later.
  */
 #pragma once
 
@@ -21,7 +23,10 @@ struct ticker {
 	uint64_t random;
 	/* of the current window */
 	uint64_t window_ticks, window_skipped;
-	bool slowed; /* the period was doubled at the last tick */
+	uint64_t asked_period_ns;
+	uint64_t longest_period_ns; /* so far */
+	uint64_t good_ticks;        /* in a row without a skip */
+	uint64_t good_needed;       /* of them before the period halves */
 };
 
 void ticker_init(struct ticker *ticker, double rate_hz, bool jitter, uint64_t start_ns,

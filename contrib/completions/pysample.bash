@@ -21,11 +21,12 @@ _pysample_tids() {
 _pysample() {
 	local current=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD - 1]} command=record words i
 	local record_options="--pid --duration --rate --output --format --threads --tid --thread-name --gil --mode
-		--idle --no-idle --no-line --full-paths --weights --no-jitter --nonblocking --save-capsules
+		--native --debug-dir --idle --no-idle --no-line --full-paths --weights --no-jitter --nonblocking --unwinder --save-capsules
 		--capsule-every --quiet --help --version"
-	local dump_options="--pid --tid --thread-name --full-paths --nonblocking --json --reverse --help --version"
+	local dump_options="--pid --tid --thread-name --native --debug-dir --full-paths --nonblocking --json --reverse --help --version"
 	local doctor_options="--pid --json --help --version"
 	local replay_options="--help --version"
+	local crosscheck_options="--pid --duration --rate --tid --idle --help --version"
 	local short_options="-p -d -F -o -f -t -T -q -h -V"
 
 	COMPREPLY=()
@@ -37,7 +38,7 @@ _pysample() {
 	fi
 	for ((i = 1; i < COMP_CWORD; i++)); do
 		case ${COMP_WORDS[i]} in
-		record | dump | doctor | replay)
+		record | dump | doctor | replay | crosscheck)
 			[[ $i -ne 1 ]] || command=${COMP_WORDS[i]}
 			;;
 		--)
@@ -58,13 +59,14 @@ _pysample() {
 	-f | --format) words="collapsed json speedscope" ;;
 	--mode) words="wall cpu offcpu gil" ;;
 	--weights) words="samples ns" ;;
+	--unwinder) words="table libunwind" ;;
 	-d | --duration) words="10s 30s 1m 5m" ;;
 	-F | --rate) words="10 50 100 200 1000" ;;
 	-o | --output)
 		mapfile -t COMPREPLY < <(compgen -f -- "$current")
 		return
 		;;
-	--save-capsules)
+	--save-capsules | --debug-dir)
 		mapfile -t COMPREPLY < <(compgen -d -- "$current")
 		return
 		;;
@@ -75,6 +77,7 @@ _pysample() {
 		dump) words="$dump_options" ;;
 		doctor) words="$doctor_options" ;;
 		replay) words="$replay_options" ;;
+		crosscheck) words="$crosscheck_options" ;;
 		esac
 		if [[ $current == -? ]]; then
 			words+=" $short_options"
@@ -83,7 +86,7 @@ _pysample() {
 				mapfile -t COMPREPLY < <(compgen -f -- "$current")
 				return
 			fi
-			[[ $COMP_CWORD -ne 1 ]] || words="record dump doctor replay $words"
+			[[ $COMP_CWORD -ne 1 ]] || words="record dump doctor replay crosscheck $words"
 		fi
 		;;
 	esac

@@ -204,6 +204,7 @@ void stats_print_summary(const struct stats *stats, FILE *stream)
 	print_reasons(stream, "lost", stats->lost);
 	print_reasons(stream, "cut", stats->cut);
 	print_times(stream, "stop time", &stats->stop_ns);
+	print_times(stream, "thereof held", &stats->hold_ns);
 	print_times(stream, "tick lateness", &stats->lateness_ns);
 	print_counters(stats, stream);
 	for (unsigned i = 0; i < stats->note_count; i++)

@@ -34,6 +34,7 @@ struct stats {
 	uint64_t skipped; /* ticks left out because an earlier one was not over */
 	struct histogram lateness_ns;
 	struct histogram stop_ns; /* stop asked for → running again */
+	struct histogram hold_ns; /* of that, the part in which the thread was held */
 
 	uint64_t samples;
 	uint64_t complete;            /* of these, complete ones */
@@ -53,10 +54,11 @@ void stats_tick(struct stats *stats, uint64_t lateness_ns);
 /* Called by profile_count for each sample; @end is REASON_OK for a complete stack. */
 void stats_sample(struct stats *stats, enum reason end);
 void stats_loss(struct stats *stats, enum reason reason);
-static inline void stats_stop(struct stats *stats, uint64_t stop_ns)
+static inline void stats_stop(struct stats *stats, uint64_t stop_ns, uint64_t hold_ns)
 {
 	stats->counters[STATS_STOPS]++;
 	histogram_add(&stats->stop_ns, stop_ns);
+	histogram_add(&stats->hold_ns, hold_ns);
 }
 static inline void stats_count(struct stats *stats, enum stats_counter counter, uint64_t n)
 {

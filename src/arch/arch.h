@@ -41,11 +41,13 @@ struct arch {
 	const char *name;
 	uint16_t elf_machine;
 	unsigned pc, sp, fp, return_address; /* DWARF numbers */
+	unsigned result;                     /* the same: what a system call returns */
 	unsigned
 		registers; /* DWARF numbers below it are general registers: the ones a walk carries */
 	uint64_t kept;     /* a bit a DWARF number: a callee keeps it */
 	/* Where the return address is as long as unwind information says nothing else: bytes from the CFA; 0: in its register. */
 	int return_address_at;
+	unsigned red_zone;     /* bytes below the stack pointer that a function may use */
 	bool negates_ra_state; /* DW_CFA 0x2b to 0x2d say whether the return address is signed */
 	struct arch_regset general;
 	struct arch_regset thread_pointer; /* note 0: it is in the general set */

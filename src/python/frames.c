@@ -8,8 +8,8 @@
 #define TSTATE_SPAN_MAX 2048
 /* A frame's fixed part: 128 bytes on the widest version, a free-threaded one. */
 #define FRAME_SPAN_MAX 512
-/* Data-stack chunks double from 16 KiB: a chain of more is no real one. */
-#define CHUNKS_MAX 64
+/* Data-stack chunks are of 16 KiB, or of what one frame needs: FRAMES_MAX frames of half a kilobyte fill as many. */
+#define CHUNKS_MAX 128
 /* Bytes above the used part of a chunk that are copied along: what the next sample may need. */
 #define CHUNK_SLACK 1024
 
@@ -132,32 +132,28 @@ static enum reason walk_heap_frame(struct memory *memory, const struct py_layout
  *
  *	chunk → previous | size | top | frame frame frame … | free
  *
- * The used part of the chunk that holds @address, up to and including that frame, is announced in
- *one piece. A frame in none of the chunks belongs to a generator or to a C stack and is read by
- *itself.
+ * The used part of the chunk that holds @address, up to and including that frame, is announced in one piece. A frame in none of
+ * the chunks from *@chunk on belongs to a generator or to a C stack and is read by itself.
  */
 static void prefetch_chunk(struct memory *memory, const struct py_layout *layout, uint64_t *chunk,
-			   uint64_t address, unsigned *chunks)
+			   uint64_t address)
 {
-	while (*chunk && *chunks < CHUNKS_MAX) {
+	uint64_t at = *chunk;
+	for (unsigned i = 0; at && i < CHUNKS_MAX; i++) {
 		uint64_t header[3];
-		/* previous and size are the first two words; all versions so far have a third
-		 * before the data. */
+		/* previous and size are the first two words; all versions so far have a third before the data. */
 		if (layout->chunk_data > sizeof(header) || layout->chunk_data < 8 ||
-		    !plausible(*chunk) ||
-		    !memory_read(memory, *chunk, header, layout->chunk_data)) {
-			*chunk = 0;
+		    !plausible(at) || !memory_read(memory, at, header, layout->chunk_data))
 			return;
-		}
 		uint64_t size = header[layout->chunk_size / 8];
-		if (address >= *chunk && address - *chunk < size) {
-			uint64_t used = address - *chunk + layout->iframe_size;
+		if (address >= at && address - at < size) {
+			uint64_t used = address - at + layout->iframe_size;
 			used = (used + CHUNK_SLACK - 1) / CHUNK_SLACK * CHUNK_SLACK;
-			memory_prefetch(memory, *chunk, used < size ? used : size);
+			memory_prefetch(memory, at, used < size ? used : size);
+			*chunk = at;
 			return;
 		}
-		*chunk = header[layout->chunk_previous / 8];
-		(*chunks)++;
+		at = header[layout->chunk_previous / 8];
 	}
 }
 
@@ -228,7 +224,6 @@ enum reason frames_walk(struct memory *memory, const struct py_layout *layout,
 {
 	uint64_t address = tstate->frame, chunk = tstate->datastack_chunk;
 	uint64_t seen = 0; /* Brent: an address met earlier, renewed at powers of two */
-	unsigned chunks = 0;
 	size_t first = frames->count, steps = 0;
 	while (address) {
 		if (!plausible(address))
@@ -250,7 +245,7 @@ enum reason frames_walk(struct memory *memory, const struct py_layout *layout,
 				reason = add_heap_frame(&frame, frames);
 		} else {
 			struct iframe frame;
-			prefetch_chunk(memory, layout, &chunk, address, &chunks);
+			prefetch_chunk(memory, layout, &chunk, address);
 			reason = read_iframe(memory, layout, address, &frame);
 			previous = frame.previous;
 			if (!reason)

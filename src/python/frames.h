@@ -22,6 +22,7 @@ struct py_frame {
 	uint64_t address;
 	uint64_t code; /* PyCodeObject */
 	int64_t lasti; /* byte offset of the current instruction; negative before the first */
+	bool checked;  /* its code object was read in the same stop */
 	bool entry;    /* the outermost frame that its C evaluation loop runs */
 };
 

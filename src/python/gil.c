@@ -20,8 +20,7 @@ static bool holds_of_interp(struct memory *memory, const struct py_layout *layou
 	       holder == tstate->address;
 }
 
-bool gil_is_held_by(struct memory *memory, const struct py_runtime *runtime,
-		    const struct py_tstate *tstate)
+uint64_t gil_current(struct memory *memory, const struct py_runtime *runtime)
 {
 	const struct py_layout *layout = &runtime->layout;
 	uint64_t address = 0, current;
@@ -33,7 +32,15 @@ bool gil_is_held_by(struct memory *memory, const struct py_runtime *runtime,
 		address = runtime->runtime_address + layout->runtime_tstate_current;
 		break;
 	case PY_GIL_INTERPRETER:
-		return holds_of_interp(memory, layout, tstate);
+		break;
 	}
-	return address && memory_read_u64(memory, address, &current) && current == tstate->address;
+	return address && memory_read_u64(memory, address, &current) ? current : 0;
+}
+
+bool gil_is_held_by(struct memory *memory, const struct py_runtime *runtime,
+		    const struct py_tstate *tstate)
+{
+	if (runtime->layout.gil_kind == PY_GIL_INTERPRETER)
+		return holds_of_interp(memory, &runtime->layout, tstate);
+	return gil_current(memory, runtime) == tstate->address;
 }

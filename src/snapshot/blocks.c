@@ -137,40 +137,45 @@ static void add_piece(struct blocks *blocks, size_t number, uint64_t address, si
 	blocks->size += size;
 }
 
-/* The pieces of @plan, then of @extra, with their room set aside; how many. */
+/* The pieces of @extra and then of @plan, with their room set aside; how many. The one that matters most comes first. */
 static size_t lay_out(struct blocks *blocks, const struct plan *plan,
 		      const struct memory_range *extra)
 {
-	size_t total = extra ? extra->size : 0, count = 0;
-	for (; count < plan->count && count < PLAN_RANGES_MAX; count++) {
-		if (plan->items[count].size > PLAN_BYTES_MAX + BLOCKS_EXTRA_MAX - total)
+	size_t total = extra ? extra->size : 0, ranges = 0, count = 0;
+	for (; ranges < plan->count && ranges < PLAN_RANGES_MAX; ranges++) {
+		if (plan->items[ranges].size > PLAN_BYTES_MAX + BLOCKS_EXTRA_MAX - total)
 			break;
-		total += plan->items[count].size;
+		total += plan->items[ranges].size;
 	}
 	if (!vec_reserve_((void **)&blocks->bytes, &blocks->capacity, total, 1) ||
-	    !vec_reserve_((void **)&blocks->pieces, &blocks->pieces_capacity, count + 1,
+	    !vec_reserve_((void **)&blocks->pieces, &blocks->pieces_capacity, ranges + 1,
 			  sizeof(*blocks->pieces)))
 		return 0;
-	for (size_t i = 0; i < count; i++)
-		add_piece(blocks, i, plan->items[i].address, plan->items[i].size);
 	if (extra)
 		add_piece(blocks, count++, extra->address, extra->size);
+	for (size_t i = 0; i < ranges; i++)
+		add_piece(blocks, count++, plan->items[i].address, plan->items[i].size);
 	return count;
 }
 
-void blocks_begin(struct blocks *blocks, struct memory_live *source, const struct plan *plan,
-		  const struct memory_range *extra)
+void blocks_reset(struct blocks *blocks)
 {
 	blocks->list.count = 0;
 	blocks->size = 0;
 	blocks->full = false;
+	blocks->source = NULL;
+}
+
+bool blocks_begin(struct blocks *blocks, struct memory_live *source, const struct plan *plan,
+		  const struct memory_range *extra)
+{
+	blocks_reset(blocks);
 	blocks->source = source;
 
 	size_t count = lay_out(blocks, plan, extra);
 	if (!count || !block_vec_reserve(&blocks->list, count))
-		return;
+		return !extra;
 	memory_live_readv(source, blocks->pieces, count);
-	/* Ranges of a plan are sorted, so the blocks are too. */
 	for (size_t i = 0; i < count; i++) {
 		const struct memory_piece *piece = &blocks->pieces[i];
 		if (!piece->ok)
@@ -178,8 +183,9 @@ void blocks_begin(struct blocks *blocks, struct memory_live *source, const struc
 		size_t offset = (size_t)((uint8_t *)piece->buffer - blocks->bytes);
 		struct block *block = insert(blocks, piece->address, piece->size, offset);
 		if (block)
-			block->extra = extra && i == count - 1;
+			block->extra = extra && i == 0;
 	}
+	return !extra || blocks->pieces[0].ok;
 }
 
 void blocks_end(struct blocks *blocks)

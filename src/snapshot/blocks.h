@@ -53,10 +53,13 @@ struct blocks {
 void blocks_init(struct blocks *blocks);
 void blocks_deinit(struct blocks *blocks);
 
+/* Forgets all it has. */
+void blocks_reset(struct blocks *blocks);
 /*
- * Empties it, then fetches the ranges of @plan, and @extra (may be NULL), from @source, which stays set until blocks_end.
+ * Empties it, then fetches @extra (may be NULL) and the ranges of @plan from @source, which stays set until blocks_end. False if
+ * @extra could not be fetched.
  */
-void blocks_begin(struct blocks *blocks, struct memory_live *source, const struct plan *plan,
+bool blocks_begin(struct blocks *blocks, struct memory_live *source, const struct plan *plan,
 		  const struct memory_range *extra);
 /* No more fetching: from now on it is inert. */
 void blocks_end(struct blocks *blocks);

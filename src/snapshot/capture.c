@@ -14,6 +14,7 @@ static void begin(struct snapshot *snapshot, const struct thread *thread, enum s
 	snapshot->registers = (struct arch_registers){ 0 };
 	snapshot->asked_ns = snapshot->held_ns = snapshot->released_ns = 0;
 	snapshot->stack_end = 0;
+	blocks_reset(&snapshot->blocks);
 }
 
 static bool read_registers(const struct arch *arch, pid_t tid, struct arch_registers *registers)
@@ -61,26 +62,31 @@ enum reason capture_registers(struct capture *capture, pid_t tid,
 		return reason;
 	struct arch_registers registers;
 	bool ok = read_registers(capture->arch, tid, &registers);
-	stop_release(&stop);
+	stop_release(capture->stopper, &stop);
 	if (!ok)
 		return REASON_REGISTERS;
 	*registers_ret = registers;
 	return REASON_OK;
 }
 
-/* The stack from the snapshot's stack pointer up, as much of it as is wanted and there. */
+/*
+ * The stack from the snapshot's stack pointer up, as much of it as is wanted and there, and the red zone below: OpenSSL's SHA-512 has
+ * its CFA at sp − 8 in an epilogue.
+ */
 static bool stack_range(const struct capture *capture, const struct snapshot *snapshot,
 			const struct capture_wants *wants, struct memory_range *range_ret)
 {
 	uint64_t sp;
-	if (!wants->stack_bytes ||
-	    !arch_register_get(&snapshot->registers, capture->arch->sp, &sp))
+	if (!wants->stack_bytes || !arch_register_get(&snapshot->registers, capture->arch->sp, &sp))
 		return false;
 	const struct mapping *mapping = maps_find(wants->maps, sp);
 	/* A stack that the maps do not have yet: the rest of its page is there for sure. */
 	uint64_t end = mapping ? mapping->end : (sp | 4095) + 1;
-	range_ret->address = sp;
-	range_ret->size = end - sp < wants->stack_bytes ? end - sp : wants->stack_bytes;
+	uint64_t below = mapping && sp - mapping->start > capture->arch->red_zone
+				 ? capture->arch->red_zone
+				 : 0;
+	range_ret->address = sp - below;
+	range_ret->size = (end - sp < wants->stack_bytes ? end - sp : wants->stack_bytes) + below;
 	return true;
 }
 
@@ -89,8 +95,9 @@ static void copy(struct capture *capture, const struct capture_wants *wants,
 {
 	struct memory_range stack;
 	bool has_stack = stack_range(capture, snapshot, wants, &stack);
-	blocks_begin(&snapshot->blocks, capture->live, wants->plan, has_stack ? &stack : NULL);
-	snapshot->stack_end = has_stack ? stack.address + stack.size : 0;
+	bool copied = blocks_begin(&snapshot->blocks, capture->live, wants->plan,
+				   has_stack ? &stack : NULL);
+	snapshot->stack_end = has_stack && copied ? stack.address + stack.size : 0;
 }
 
 static enum reason copy_held(struct capture *capture, const struct stop *stop,
@@ -98,8 +105,7 @@ static enum reason copy_held(struct capture *capture, const struct stop *stop,
 			     struct snapshot *snapshot)
 {
 	capture->live->held_tid = stop->tid;
-	if (wants->registers &&
-	    !read_registers(capture->arch, stop->tid, &snapshot->registers))
+	if (wants->registers && !read_registers(capture->arch, stop->tid, &snapshot->registers))
 		return REASON_REGISTERS;
 	copy(capture, wants, snapshot);
 	return grab(data, snapshot);
@@ -117,7 +123,7 @@ enum reason capture_held(struct capture *capture, const struct thread *thread,
 		return reason;
 	snapshot->held_ns = clock_now_ns();
 	reason = copy_held(capture, &stop, wants, grab, data, snapshot);
-	stop_release(&stop);
+	stop_release(capture->stopper, &stop);
 	snapshot->released_ns = clock_now_ns();
 
 	capture->live->held_tid = 0;

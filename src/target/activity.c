@@ -12,29 +12,24 @@
 
 #include "base/clock.h"
 
-void activity_open(struct activity_files *files, const struct process *process, pid_t tid)
+static int open_file(const struct activity_files *files, const char *name)
 {
 	char path[64];
-	const char *names[] = { "syscall", "schedstat", "stat" };
-	int *fds[] = { &files->syscall_fd, &files->schedstat_fd, &files->stat_fd };
-	files->ended = false;
-	for (size_t i = 0; i < 3; i++) {
-		snprintf(path, sizeof(path), "/proc/%d/task/%d/%s", (int)process->pid, (int)tid,
-			 names[i]);
-		*fds[i] = -1;
-		/* The third only stands in for the others: most hosts never need its descriptor. */
-		if (i == 2 && files->syscall_fd >= 0 && files->schedstat_fd >= 0)
-			break;
-		*fds[i] = open(path, O_RDONLY | O_CLOEXEC);
-		if (*fds[i] < 0 && (errno == ENOENT || errno == ESRCH) && i == 2)
-			files->ended = true;
-	}
+	snprintf(path, sizeof(path), "/proc/%d/task/%d/%s", (int)files->pid, (int)files->tid, name);
+	return open(path, O_RDONLY | O_CLOEXEC);
+}
+
+void activity_open(struct activity_files *files, const struct process *process, pid_t tid)
+{
+	*files = (struct activity_files){ .pid = process->pid, .tid = tid };
+	files->syscall_fd = open_file(files, "syscall");
+	files->schedstat_fd = open_file(files, "schedstat");
 }
 
 void activity_close(struct activity_files *files)
 {
-	int *fds[] = { &files->syscall_fd, &files->schedstat_fd, &files->stat_fd };
-	for (size_t i = 0; i < 3; i++) {
+	int *fds[] = { &files->syscall_fd, &files->schedstat_fd };
+	for (size_t i = 0; i < 2; i++) {
 		if (*fds[i] >= 0)
 			close(*fds[i]);
 		*fds[i] = -1;
@@ -47,6 +42,16 @@ static ssize_t read_again(int fd, char *text, size_t size)
 	ssize_t n = pread(fd, text, size - 1, 0);
 	text[n > 0 ? n : 0] = '\0';
 	return n;
+}
+
+static ssize_t read_once(const struct activity_files *files, const char *name, char *text,
+			 size_t size)
+{
+	_cleanup_close_ int fd = open_file(files, name);
+	if (fd >= 0)
+		return read_again(fd, text, size);
+	text[0] = '\0';
+	return -1;
 }
 
 bool activity_parse_syscall(const char *text, struct activity *activity)
@@ -81,9 +86,11 @@ bool activity_parse_syscall(const char *text, struct activity *activity)
 }
 
 /* Fields of stat after the name: the state letter, and utime + stime in clock ticks. */
-static bool parse_stat(const char *text, char *state_ret, uint64_t *ticks_ret)
+static bool read_stat(const struct activity_files *files, char *state_ret, uint64_t *ticks_ret)
 {
-	const char *p = strrchr(text, ')');
+	char text[1024];
+	const char *p =
+		read_once(files, "stat", text, sizeof(text)) > 0 ? strrchr(text, ')') : NULL;
 	unsigned long long utime, stime;
 	if (!p || sscanf(p + 1, " %c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %llu %llu", state_ret,
 			 &utime, &stime) != 3)
@@ -92,16 +99,22 @@ static bool parse_stat(const char *text, char *state_ret, uint64_t *ticks_ret)
 	return true;
 }
 
-static void look_at_stat(struct activity_files *files, struct activity *activity)
+static void set_ended(struct activity_files *files, struct activity *activity)
 {
-	char text[1024], state;
+	activity->state = ACTIVITY_ENDED;
+	files->ended = true;
+}
+
+void activity_look_closely(struct activity_files *files, struct activity *activity)
+{
+	char state;
 	uint64_t ticks;
-	activity->syscall = ACTIVITY_NO_SYSCALL;
-	activity->sp = activity->pc = 0;
-	if (files->stat_fd < 0 || read_again(files->stat_fd, text, sizeof(text)) <= 0 ||
-	    !parse_stat(text, &state, &ticks)) {
-		activity->state = ACTIVITY_ENDED;
-		files->ended = true;
+	if (!read_stat(files, &state, &ticks)) {
+		/* Too many open files is no reason to forget a thread. */
+		if (errno == ENOENT || errno == ESRCH)
+			set_ended(files, activity);
+		else
+			activity->state = ACTIVITY_ENDED;
 		return;
 	}
 	switch (state) {
@@ -125,42 +138,54 @@ static void look_at_stat(struct activity_files *files, struct activity *activity
 void activity_look(struct activity_files *files, struct activity *activity)
 {
 	char text[256];
-	if (files->syscall_fd < 0) {
-		look_at_stat(files, activity);
+	*activity = (struct activity){ .syscall = ACTIVITY_NO_SYSCALL };
+	ssize_t n = files->syscall_fd < 0 ? -1 : read_again(files->syscall_fd, text, sizeof(text));
+	if (files->syscall_fd >= 0 && n < 0 && (errno == ESRCH || errno == ENOENT)) {
+		set_ended(files, activity);
 		return;
 	}
-	ssize_t n = read_again(files->syscall_fd, text, sizeof(text));
-	if (n > 0 && activity_parse_syscall(text, activity))
+	/* Without a stack it is a zombie, or starting or ending; without the file stat has to do. */
+	if (n > 0 && activity_parse_syscall(text, activity) &&
+	    (activity->state == ACTIVITY_RUNNING || activity->sp))
 		return;
-	if (n < 0 && errno != ESRCH && errno != ENOENT && files->stat_fd >= 0) {
-		/* Openable and yet not readable, as for a target of another user. */
-		look_at_stat(files, activity);
-		return;
-	}
-	activity->state = ACTIVITY_ENDED;
-	files->ended = true;
+	activity_look_closely(files, activity);
+}
+
+/* Voluntary and other context switches together. */
+static bool read_switches(const struct activity_files *files, uint64_t *switches_ret)
+{
+	char text[8192];
+	unsigned long long wanted, forced;
+	if (read_once(files, "status", text, sizeof(text)) <= 0)
+		return false;
+	const char *line = strstr(text, "\nvoluntary_ctxt_switches:");
+	if (!line || sscanf(line, " voluntary_ctxt_switches: %llu nonvoluntary_ctxt_switches: %llu",
+			    &wanted, &forced) != 2)
+		return false;
+	*switches_ret = wanted + forced;
+	return true;
 }
 
 void activity_count(struct activity_files *files, struct activity *activity)
 {
-	char text[1024], state;
-	uint64_t ticks;
-	activity->cpu_ns = 0;
-	activity->runs = 0;
+	char text[128], state;
+	uint64_t ticks, wait_ns;
 	if (files->schedstat_fd >= 0) {
-		uint64_t wait_ns;
-		if (read_again(files->schedstat_fd, text, sizeof(text)) > 0)
-			sscanf(text, "%" SCNu64 " %" SCNu64 " %" SCNu64, &activity->cpu_ns,
-			       &wait_ns, &activity->runs);
+		activity->counted = read_again(files->schedstat_fd, text, sizeof(text)) > 0 &&
+				    sscanf(text, "%" SCNu64 " %" SCNu64 " %" SCNu64,
+					   &activity->cpu_ns, &wait_ns, &activity->runs) == 3;
 		return;
 	}
-	if (files->stat_fd >= 0 && read_again(files->stat_fd, text, sizeof(text)) > 0 &&
-	    parse_stat(text, &state, &ticks))
+	activity->counted =
+		read_stat(files, &state, &ticks) && read_switches(files, &activity->runs);
+	if (activity->counted)
 		activity->cpu_ns = ticks * (NS_PER_S / (uint64_t)sysconf(_SC_CLK_TCK));
 }
 
 bool activity_same_sleep(const struct activity *a, const struct activity *b)
 {
-	return a->state == b->state && a->state != ACTIVITY_RUNNING && a->syscall == b->syscall &&
-	       a->sp == b->sp && a->pc == b->pc && a->cpu_ns == b->cpu_ns && a->runs == b->runs;
+	/* Whether it is stopped or merely blocked is not always told apart; what counts is that it did not run. */
+	return a->counted && b->counted && a->state != ACTIVITY_RUNNING &&
+	       b->state != ACTIVITY_RUNNING && a->syscall == b->syscall && a->sp == b->sp &&
+	       a->pc == b->pc && a->cpu_ns == b->cpu_ns && a->runs == b->runs;
 }

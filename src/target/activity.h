@@ -27,28 +27,31 @@ struct activity {
 	enum activity_state state;
 	long syscall;    /* of a blocked thread, or ACTIVITY_NO_SYSCALL */
 	uint64_t sp, pc; /* of a blocked thread, 0 where not known */
-	uint64_t cpu_ns; /* time on a CPU so far; 0 unless asked for */
+	bool counted;    /* the two below are known */
+	uint64_t cpu_ns; /* time on a CPU so far */
 	uint64_t
 		runs; /* times it was put on a CPU; with cpu_ns it tells whether it ran meanwhile */
 };
 
-/* Open files of one thread. Descriptors are -1 where a file is missing. */
+/* Open files of one thread. A descriptor is -1 where the file is missing or could not be kept open. */
 struct activity_files {
+	pid_t pid, tid;
 	int syscall_fd;
 	int schedstat_fd;
-	int stat_fd;
 	bool ended; /* the kernel knows the thread no more */
 };
 
-/* Never fails: a file that can not be opened is done without. */
+/* Never fails: a file that can not be opened is done without, by stat and status, opened for each look. */
 void activity_open(struct activity_files *files, const struct process *process, pid_t tid);
 void activity_close(struct activity_files *files);
 
-/* State, system call, sp and pc: one read of about 1 µs. */
+/* State, system call, sp and pc: one read of about 1 µs. A stopped thread may look like a blocked one. */
 void activity_look(struct activity_files *files, struct activity *activity);
+/* The state by itself, stopped threads told from blocked ones: opens a file. */
+void activity_look_closely(struct activity_files *files, struct activity *activity);
 /* cpu_ns and runs: one more read. */
 void activity_count(struct activity_files *files, struct activity *activity);
-/* Both looks were at the same uninterrupted sleep. Needs both counted. */
+/* Both looks were at the same uninterrupted sleep. False unless both are counted. */
 bool activity_same_sleep(const struct activity *a, const struct activity *b);
 
 /* Parses the text of a syscall file; false if it is none. */

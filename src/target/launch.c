@@ -8,15 +8,38 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-static _Noreturn void run_child(char *const *program, const sigset_t *mask, int wait_fd,
-				int failed_fd)
+static const int changed_signals[] = { SIGINT, SIGTERM, SIGHUP, SIGPIPE, SIGCHLD };
+#define CHANGED_COUNT (sizeof(changed_signals) / sizeof(changed_signals[0]))
+
+void launch_remember(struct launch_inherited *inherited)
 {
-	/* Whatever we handle, the program starts as if it had been started by our caller. */
-	signal(SIGINT, SIG_DFL);
-	signal(SIGTERM, SIG_DFL);
-	signal(SIGHUP, SIG_DFL);
-	signal(SIGPIPE, SIG_DFL);
-	sigprocmask(SIG_SETMASK, mask, NULL);
+	*inherited = (struct launch_inherited){ 0 };
+	sigprocmask(SIG_BLOCK, NULL, &inherited->mask);
+	getrlimit(RLIMIT_NOFILE, &inherited->files);
+	for (size_t i = 0; i < CHANGED_COUNT; i++) {
+		struct sigaction action;
+		inherited->signals[i].number = changed_signals[i];
+		inherited->signals[i].ignored = !sigaction(changed_signals[i], NULL, &action) &&
+						action.sa_handler == SIG_IGN;
+	}
+}
+
+bool launch_was_ignored(const struct launch_inherited *inherited, int number)
+{
+	for (size_t i = 0; i < CHANGED_COUNT; i++)
+		if (inherited->signals[i].number == number)
+			return inherited->signals[i].ignored;
+	return false;
+}
+
+static _Noreturn void run_child(char *const *program, const struct launch_inherited *inherited,
+				int wait_fd, int failed_fd)
+{
+	for (size_t i = 0; i < CHANGED_COUNT; i++)
+		signal(inherited->signals[i].number,
+		       inherited->signals[i].ignored ? SIG_IGN : SIG_DFL);
+	setrlimit(RLIMIT_NOFILE, &inherited->files);
+	sigprocmask(SIG_SETMASK, &inherited->mask, NULL);
 
 	char byte;
 	ssize_t n;
@@ -32,7 +55,8 @@ static _Noreturn void run_child(char *const *program, const sigset_t *mask, int 
 	_exit(127);
 }
 
-struct error *launch_start(char *const *program, const sigset_t *mask, struct launch *launch_ret)
+struct error *launch_start(char *const *program, const struct launch_inherited *inherited,
+			   struct launch *launch_ret)
 {
 	int go[2], failed[2];
 	if (pipe2(go, O_CLOEXEC))
@@ -47,7 +71,7 @@ struct error *launch_start(char *const *program, const sigset_t *mask, struct la
 	if (pid == 0) {
 		close(go[1]);
 		close(failed[0]);
-		run_child(program, mask, go[0], failed[1]);
+		run_child(program, inherited, go[0], failed[1]);
 	}
 	int errnum = errno;
 	close(go[0]);

@@ -9,9 +9,26 @@
 
 #include <stdbool.h>
 #include <signal.h>
+#include <sys/resource.h>
 #include <sys/types.h>
 
 #include "base/error.h"
+
+/* What pysample changes of itself and a program that it starts shall have as it was. */
+#define LAUNCH_SIGNALS_MAX 8
+struct launch_inherited {
+	sigset_t mask;
+	struct rlimit files; /* RLIMIT_NOFILE */
+	struct {
+		int number;
+		bool ignored;
+	} signals[LAUNCH_SIGNALS_MAX];
+};
+
+/* To be called before anything of it is changed. */
+void launch_remember(struct launch_inherited *inherited);
+/* True if @number was ignored then: it stays so for us too, as under nohup. */
+bool launch_was_ignored(const struct launch_inherited *inherited, int number);
 
 struct launch {
 	pid_t pid;
@@ -21,8 +38,9 @@ struct launch {
 	int status; /* wait status, once ended */
 };
 
-/* Forks. @program is NULL-terminated; @mask is the signal mask that the program shall have. */
-struct error *launch_start(char *const *program, const sigset_t *mask, struct launch *launch_ret);
+/* Forks. @program is NULL-terminated. */
+struct error *launch_start(char *const *program, const struct launch_inherited *inherited,
+			   struct launch *launch_ret);
 /* Lets it exec. ERROR_ERRNO naming the program if that fails; the child is gone then. */
 struct error *launch_go(struct launch *launch);
 /* True if it has ended; collects its status without waiting. */

@@ -60,7 +60,7 @@ static bool peek_bytes(struct memory_live *live, uint64_t address, void *buffer,
 	live->held_tid = stop.tid;
 	bool ok = peek_held(live, address, buffer, size);
 	live->held_tid = 0;
-	stop_release(&stop);
+	stop_release(live->stopper, &stop);
 	return ok;
 }
 
@@ -76,6 +76,13 @@ static bool pread_bytes(struct memory_live *live, uint64_t address, void *buffer
 	return n >= 0 && (size_t)n == size;
 }
 
+/* The memory may live on with other threads, and the open file leads to it all the same. */
+static bool thread_is_gone(struct memory_live *live, uint64_t address, void *buffer, size_t size)
+{
+	live->stale = true;
+	return pread_bytes(live, address, buffer, size);
+}
+
 static bool vm_read_bytes(struct memory_live *live, uint64_t address, void *buffer, size_t size)
 {
 	struct iovec local = { .iov_base = buffer, .iov_len = size };
@@ -83,6 +90,8 @@ static bool vm_read_bytes(struct memory_live *live, uint64_t address, void *buff
 	live->calls++;
 	ssize_t n = process_vm_readv(live->pid, &local, 1, &remote, 1, 0);
 	live->errnum = n < 0 ? errno : EFAULT;
+	if (n < 0 && errno == ESRCH)
+		return thread_is_gone(live, address, buffer, size);
 	return n >= 0 && (size_t)n == size;
 }
 
@@ -117,7 +126,8 @@ struct error *memory_live_init(struct memory_live *live, const struct process *p
 		return NULL;
 	int errnum = live->errnum;
 	live->method = MEMORY_PROC_MEM;
-	if (pread_bytes(live, probe, &word, sizeof(word)))
+	bool may = errnum == EPERM || errnum == EACCES || errnum == ENOSYS;
+	if (may && pread_bytes(live, probe, &word, sizeof(word)))
 		return NULL;
 	/* PEEKDATA can be tried only once a thread is held; where seizing works, it does. */
 	live->method = MEMORY_PEEK;
@@ -149,6 +159,7 @@ static size_t vm_read_pieces(struct memory_live *live, struct memory_piece *piec
 	ssize_t n = process_vm_readv(live->pid, local, count, remote, count, 0);
 	if (n < 0) {
 		live->errnum = errno;
+		live->stale = live->stale || errno == ESRCH;
 		return 0;
 	}
 	size_t done = 0;
@@ -159,24 +170,35 @@ static size_t vm_read_pieces(struct memory_live *live, struct memory_piece *piec
 	return done;
 }
 
-void memory_live_readv(struct memory_live *live, struct memory_piece *pieces, size_t count)
+static void vm_readv(struct memory_live *live, struct memory_piece *pieces, size_t count)
 {
-	for (size_t i = 0; i < count; i++)
-		pieces[i].ok = false;
-	if (live->method != MEMORY_VM_READV) {
-		for (size_t i = 0; i < count; i++)
-			pieces[i].ok = live_read(&live->memory, pieces[i].address, pieces[i].buffer,
-						 pieces[i].size);
-		return;
-	}
-
 	size_t at = 0;
-	for (int faults = 0; at < count && faults < MEMORY_FAULTS_MAX; faults++) {
+	for (int faults = 0; at < count && faults < MEMORY_FAULTS_MAX && !live->stale; faults++) {
 		size_t done;
 		while (at < count && (done = vm_read_pieces(live, pieces + at, count - at)))
 			at += done;
 		at++;
 	}
+}
+
+void memory_live_readv(struct memory_live *live, struct memory_piece *pieces, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		pieces[i].ok = false;
+	if (live->method == MEMORY_VM_READV && !live->stale) {
+		vm_readv(live, pieces, count);
+		if (!live->stale)
+			return;
+	}
+	for (size_t i = 0; i < count; i++)
+		pieces[i].ok = pieces[i].ok || live_read(&live->memory, pieces[i].address,
+							 pieces[i].buffer, pieces[i].size);
+}
+
+void memory_live_adopt(struct memory_live *live, pid_t tid)
+{
+	live->pid = tid;
+	live->stale = false;
 }
 
 bool memory_live_same_image(const struct memory_live *live)

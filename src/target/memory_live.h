@@ -30,14 +30,18 @@ struct memory_live {
 	uint64_t probe;          /* an address that is mapped as long as the image is the same */
 	pid_t held_tid;          /* a thread that is held now, 0 if none: PEEKDATA needs one */
 	struct stopper *stopper; /* holds a thread for PEEKDATA where none is held; may be NULL */
-	int errnum;              /* of the last failed read */
-	uint64_t calls;          /* system calls made */
+	bool stale;     /* the thread that stands for the process has ended: memory_live_adopt */
+	int errnum;     /* of the last failed read */
+	uint64_t calls; /* system calls made */
 };
 
 /* Picks the method by trying to read at @probe. Fails with what the last method said; errnum has the errno. */
 struct error *memory_live_init(struct memory_live *live, const struct process *process,
 			       uint64_t probe);
 void memory_live_deinit(struct memory_live *live);
+
+/* Goes on by way of another thread of the same process. */
+void memory_live_adopt(struct memory_live *live, pid_t tid);
 
 struct memory_piece {
 	uint64_t address;

@@ -15,17 +15,24 @@
 
 DEFINE_VEC(struct tid_vec, tid_vec, pid_t)
 
-/* State letter of /proc/TASK_DIR/stat: the first one after the last ')', since the name before it may hold anything. */
-static char read_state(int dir_fd)
+/* State letter and start time of /proc/TID/stat: fields 3 and 22, counted from the last ')', since a name may hold anything. */
+static bool read_stat(int dir_fd, char *state_ret, uint64_t *start_ticks_ret)
 {
 	_cleanup_close_ int fd = openat(dir_fd, "stat", O_RDONLY | O_CLOEXEC);
-	char text[512];
+	char text[1024];
 	ssize_t n = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
 	if (n <= 0)
-		return 0;
+		return false;
 	text[n] = '\0';
 	const char *p = strrchr(text, ')');
-	return p && p[1] == ' ' ? p[2] : 0;
+	unsigned long long start;
+	if (!p || sscanf(p + 1,
+			 " %c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d %*d"
+			 " %*d %llu",
+			 state_ret, &start) != 2)
+		return false;
+	*start_ticks_ret = start;
+	return true;
 }
 
 static int open_thread_dir(pid_t tid)
@@ -78,8 +85,22 @@ struct error *process_list_threads(const struct process *process, pid_t **tids_r
 
 static bool is_alive(int dir_fd)
 {
-	char state = read_state(dir_fd);
-	return state && state != 'Z' && state != 'X';
+	char state;
+	uint64_t start_ticks;
+	return read_stat(dir_fd, &state, &start_ticks) && state != 'Z' && state != 'X';
+}
+
+/* False if the number belongs to another process by now. */
+static bool is_same_process(struct process *process)
+{
+	_cleanup_close_ int fd = open_thread_dir(process->pid);
+	char state;
+	uint64_t start_ticks;
+	if (fd < 0 || !read_stat(fd, &state, &start_ticks))
+		return false;
+	if (!process->start_ticks)
+		process->start_ticks = start_ticks;
+	return process->start_ticks == start_ticks;
 }
 
 struct error *process_refresh(struct process *process)
@@ -89,6 +110,8 @@ struct error *process_refresh(struct process *process)
 	struct error *err = list_threads(process->pid, &tids, &count);
 	if (err)
 		return err;
+	if (!is_same_process(process))
+		return error_create(ERROR_GONE, "process %d has ended", (int)process->pid);
 	for (size_t i = 0; i < count; i++) {
 		_cleanup_close_ int fd = open_thread_dir(tids[i]);
 		if (fd < 0 || !is_alive(fd))

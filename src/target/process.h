@@ -17,6 +17,8 @@ struct process {
 	pid_t pid;
 	pid_t tid;  /* a thread that was alive when last looked: the leader unless it is a zombie */
 	int dir_fd; /* /proc/TID; keeps its meaning when the number is reused */
+	/* When the leader started, in the kernel's ticks since boot: tells a process from a later one with its number. An exec keeps it. */
+	uint64_t start_ticks;
 };
 
 /* ERROR_GONE if there is no such process; a thread's id that is not a process is refused too. */

@@ -3,12 +3,17 @@
 #include "target/stop.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 #include <sys/ptrace.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
+#include "base/cleanup.h"
 #include "base/clock.h"
 #include "target/ptrace.h"
 
@@ -26,7 +31,9 @@ void stopper_init(struct stopper *stopper)
 	sigaddset(&set, SIGCHLD);
 	sigprocmask(SIG_BLOCK, &set, NULL);
 	/* An inherited SIG_IGN would keep the kernel from telling us of stops. */
-	signal(SIGCHLD, SIG_DFL);
+	struct sigaction action;
+	if (!sigaction(SIGCHLD, NULL, &action) && action.sa_handler == SIG_IGN)
+		signal(SIGCHLD, SIG_DFL);
 }
 
 void stopper_deinit(struct stopper *stopper)
@@ -77,35 +84,76 @@ void stop_wait(uint64_t ns)
 	sigtimedwait(&set, NULL, &timeout);
 }
 
+/* Waits for the stop of a seized thread until @deadline_ns; false: it has not stopped. */
+static bool wait_for_stop(struct stopper *stopper, pid_t tid, uint64_t deadline_ns,
+			  struct stop *stop_ret)
+{
+	uint64_t start_ns = clock_now_ns(), now_ns = start_ns;
+	while (now_ns - start_ns < SPIN_NS) {
+		if (stop_look(stopper, tid, stop_ret))
+			return true;
+		now_ns = clock_now_ns();
+	}
+	while (now_ns < deadline_ns) {
+		stop_wait(deadline_ns - now_ns);
+		stop_collect(stopper);
+		if (stop_look(stopper, tid, stop_ret))
+			return true;
+		now_ns = clock_now_ns();
+	}
+	return false;
+}
+
+static bool is_our_tracee(pid_t tid)
+{
+	char path[64], text[4096];
+	snprintf(path, sizeof(path), "/proc/%d/status", (int)tid);
+	_cleanup_close_ int fd = open(path, O_RDONLY | O_CLOEXEC);
+	ssize_t n = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
+	text[n > 0 ? n : 0] = '\0';
+	const char *line = strstr(text, "\nTracerPid:");
+	return line && atoi(line + strlen("\nTracerPid:")) == getpid();
+}
+
+/* The thread is gone; if an exec has made it the leader it is still ours under that id, and is let go there. */
+static struct stop let_go_renamed(struct stopper *stopper, pid_t tid, uint64_t deadline_ns)
+{
+	struct stop ended = { .kind = STOP_ENDED, .tid = tid };
+	pid_t leader = stopper->leader;
+	if (!leader || leader == tid || !is_our_tracee(leader))
+		return ended;
+	ptrace_interrupt(leader);
+	struct stop stop;
+	if (wait_for_stop(stopper, leader, deadline_ns, &stop))
+		stop_release(stopper, &stop);
+	else
+		*stop_pending_append(&stopper->pending) = leader;
+	return ended;
+}
+
 struct stop stop_thread(struct stopper *stopper, pid_t tid, uint64_t timeout_ns)
 {
+	stop_collect(stopper);
 	if (stop_is_pending(stopper, tid))
 		return (struct stop){ .kind = STOP_TIMEOUT, .tid = tid };
 	/* Room first: a thread that can not be put on the list must not be seized. */
-	if (!stop_pending_reserve(&stopper->pending, stopper->pending.count + 1))
+	if (!stop_pending_reserve(&stopper->pending, stopper->pending.count + 2))
 		return (struct stop){ .kind = STOP_REFUSED, .tid = tid, .errnum = ENOMEM };
 
+	uint64_t deadline_ns = clock_now_ns() + timeout_ns;
 	int errnum = ptrace_seize(tid);
 	if (errnum)
 		return (struct stop){ .kind = STOP_REFUSED, .tid = tid, .errnum = errnum };
-	/* A failure shows in the wait: the thread has ended. */
+	/* A failure shows in the wait: the thread has ended, or has another id. */
 	ptrace_interrupt(tid);
-
 	struct stop stop;
-	uint64_t start = clock_now_ns(), now = start;
-	while (now - start < SPIN_NS) {
-		if (stop_look(stopper, tid, &stop))
-			return stop;
-		now = clock_now_ns();
+	if (!wait_for_stop(stopper, tid, deadline_ns, &stop)) {
+		*stop_pending_append(&stopper->pending) = tid;
+		return (struct stop){ .kind = STOP_TIMEOUT, .tid = tid };
 	}
-	while (now - start < timeout_ns) {
-		stop_wait(timeout_ns - (now - start));
-		if (stop_look(stopper, tid, &stop))
-			return stop;
-		now = clock_now_ns();
-	}
-	*stop_pending_append(&stopper->pending) = tid;
-	return (struct stop){ .kind = STOP_TIMEOUT, .tid = tid };
+	if (stop.kind == STOP_ENDED && !stop.status)
+		return let_go_renamed(stopper, tid, deadline_ns);
+	return stop;
 }
 
 int stop_probe(pid_t tid)
@@ -122,20 +170,28 @@ int stop_probe(pid_t tid)
 	return WEXITSTATUS(status);
 }
 
-void stop_release(const struct stop *stop)
+void stop_release(struct stopper *stopper, const struct stop *stop)
 {
-	if (stop_is_held(stop))
-		ptrace_detach(stop->tid, stop->kind == STOP_SIGNAL ? stop->signal : 0);
+	if (!stop_is_held(stop) ||
+	    !ptrace_detach(stop->tid, stop->kind == STOP_SIGNAL ? stop->signal : 0))
+		return;
+	/* stop_thread has reserved the room. */
+	pid_t *tid = stop_pending_append(&stopper->pending);
+	if (tid)
+		*tid = stop->tid;
 }
 
 void stop_collect(struct stopper *stopper)
 {
 	for (size_t i = stopper->pending.count; i-- > 0;) {
 		struct stop stop;
-		if (!stop_look(stopper, stopper->pending.items[i], &stop))
+		pid_t tid = stopper->pending.items[i];
+		if (!stop_look(stopper, tid, &stop))
 			continue;
-		stop_release(&stop);
 		stopper->pending.items[i] = stopper->pending.items[--stopper->pending.count];
+		stop_release(stopper, &stop);
+		if (stop.kind == STOP_ENDED && !stop.status)
+			let_go_renamed(stopper, tid, clock_now_ns());
 	}
 }
 

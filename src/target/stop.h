@@ -7,6 +7,9 @@
  * not stop in time stays on a list of pending ones and is detached as soon as it does stop (stop_collect); when pysample ends,
  * however it ends, the kernel detaches what is left.
  *
+ * An exec in a thread that is not the leader gives that thread the leader's id, also while it is being seized: it is then found, and
+ * let go, under that id.
+ *
  * SIGCHLD must be blocked in the calling thread (stop_init sees to it): it is what the timed wait waits for.
  */
 #pragma once
@@ -38,6 +41,7 @@ DEFINE_VEC(struct stop_pending, stop_pending, pid_t)
 
 struct stopper {
 	struct stop_pending pending;
+	pid_t leader; /* id of the process whose threads are stopped; 0: not known */
 	/* Called when the wait for a thread yields the end of a process, which may be a child of ours: its status is gone then. */
 	void (*ended)(void *data, pid_t tid, int status);
 	void *ended_data;
@@ -57,8 +61,11 @@ static inline bool stop_is_held(const struct stop *stop)
 {
 	return stop->kind <= STOP_GROUP;
 }
-/* Detaches with what is owed. Does nothing where nothing is held. */
-void stop_release(const struct stop *stop);
+/*
+ * Detaches with what is owed. Does nothing where nothing is held. A thread that was killed under our hands is put on the pending
+ * list, since its end has to be collected by us before the kernel lets its process go on.
+ */
+void stop_release(struct stopper *stopper, const struct stop *stop);
 /* Detaches pending threads that have stopped by now. Cheap when there is none. */
 void stop_collect(struct stopper *stopper);
 /*

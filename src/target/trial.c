@@ -49,7 +49,7 @@ int trial_readv(pid_t pid, const void *address)
 static int try_attach(struct stopper *stopper, pid_t tid)
 {
 	struct stop stop = stop_thread(stopper, tid, STOP_TIMEOUT_NS);
-	stop_release(&stop);
+	stop_release(stopper, &stop);
 	switch (stop.kind) {
 	case STOP_REFUSED:
 		return stop.errnum;

@@ -13,6 +13,8 @@
 #define CACHE_SIZE 4096
 /* Tables of generated code: one for each range that was walked through. */
 #define GENERATED_MAX 65536
+/* Bytes from clone's system call to the new thread's code: 10 in glibc's clone3. */
+#define CLONE_GAP_MAX 32
 
 struct cached {
 	uint64_t address; /* 0: free */
@@ -120,8 +122,8 @@ static void open_jitdumps(struct code_map *map)
 	close_jitdumps(map);
 	while (map->has_root && (mapping = jitdump_next_mapping(maps, &index))) {
 		struct jitdump *jitdump = NULL;
-		_cleanup_error_ struct error *err = jitdump_open(
-			&map->root, mapping, map->arch->elf_machine, &jitdump);
+		_cleanup_error_ struct error *err =
+			jitdump_open(&map->root, mapping, map->arch->elf_machine, &jitdump);
 		if (err)
 			continue;
 		struct jitdump **slot = jitdump_vec_append(&map->jitdumps);
@@ -193,12 +195,24 @@ static struct cfi_table *table_of_module(struct code_map *map, struct module *mo
 	return table;
 }
 
+/* glibc leaves these instructions without a rule: whether they have a caller depends on what the system call returned. */
+static bool is_before_outermost(struct cfi_table *table, uint64_t vaddr)
+{
+	const struct cfi_row *row;
+	uint64_t start, end;
+	return cfi_table_lookup_range(table, vaddr, &row, &start, &end) == REASON_NO_CFI &&
+	       end - start <= CLONE_GAP_MAX && !cfi_table_lookup(table, end, &row) &&
+	       row->flags & CFI_ROW_OUTERMOST;
+}
+
 static void look_up(struct cfi_table *table, uint64_t address, struct code_place *place)
 {
-	place->reason = table ? cfi_table_lookup(table, address - place->bias, &place->row) :
-				REASON_NO_CFI;
+	place->reason =
+		table ? cfi_table_lookup(table, address - place->bias, &place->row) : REASON_NO_CFI;
 	if (place->reason)
 		place->row = NULL;
+	if (table && place->reason == REASON_NO_CFI)
+		place->is_clone = is_before_outermost(table, address - place->bias);
 	place->table = table;
 }
 

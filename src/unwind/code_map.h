@@ -18,21 +18,23 @@
 #include "unwind/cfi_table.h"
 
 enum code_kind {
-	CODE_NONE,	/* no executable memory */
-	CODE_MODULE,	/* a file's, or the vdso's */
+	CODE_NONE,      /* no executable memory */
+	CODE_MODULE,    /* a file's, or the vdso's */
 	CODE_GENERATED, /* made by the process, and described in its jitdump */
 	CODE_ANONYMOUS, /* executable memory that nothing is known of */
 };
 
 struct code_place {
 	enum code_kind kind;
-	const struct module *module;	/* CODE_MODULE; NULL for the vdso */
-	struct image *image;		/* CODE_MODULE; NULL if it can not be read */
+	const struct module *module;    /* CODE_MODULE; NULL for the vdso */
+	struct image *image;            /* CODE_MODULE; NULL if it can not be read */
 	const struct code_range *range; /* CODE_GENERATED */
-	uint64_t bias;			/* address = vaddr + bias */
-	const struct cfi_row *row;	/* NULL: reason says why there is none */
-	const struct cfi_table *table;	/* the row's */
+	uint64_t bias;                  /* address = vaddr + bias */
+	const struct cfi_row *row;      /* NULL: reason says why there is none */
+	const struct cfi_table *table;  /* the row's */
 	enum reason reason;
+	/* Without a row, a few bytes before the rule "no caller": where clone returns, in the old and in the new thread. */
+	bool is_clone;
 };
 
 struct code_map;

@@ -14,7 +14,7 @@ struct walker {
 	struct arch_registers registers;
 	uint64_t pc, sp;
 	bool is_return; /* pc is a return address */
-	bool signal;	/* pc was interrupted by a signal */
+	bool signal;    /* pc was interrupted by a signal */
 	bool guessed;
 	unsigned signal_frames;
 };
@@ -45,7 +45,7 @@ static enum reason guess(struct walker *walker, const struct code_place *place,
 {
 	uint64_t pc;
 	enum reason reason;
-	if (place->kind == CODE_NONE)
+	if (place->kind == CODE_NONE || place->is_clone)
 		reason = step_after_call(walker->arch, walker->memory, &walker->registers, caller,
 					 cfa);
 	else
@@ -75,7 +75,17 @@ static enum reason follow_row(struct walker *walker, const struct code_place *pl
 	walker->guessed = false;
 	if (place->row->flags & CFI_ROW_SIGNAL_FRAME)
 		return ++walker->signal_frames > SIGNAL_FRAMES_MAX ? REASON_BAD_CFA : REASON_OK;
-	return *cfa > walker->sp ? REASON_OK : REASON_BAD_CFA;
+	/* A function that was just interrupted may not have its return address on the stack: vfork has it in a register. */
+	bool may_stay = !walker->is_return;
+	return *cfa > walker->sp || (may_stay && *cfa == walker->sp) ? REASON_OK : REASON_BAD_CFA;
+}
+
+/* Just made by clone: the new thread's system call returned 0, and there is nothing that it could return to. */
+static bool is_new_thread(const struct walker *walker, const struct code_place *place)
+{
+	uint64_t result;
+	return place->is_clone && !walker->is_return &&
+	       arch_register_get(&walker->registers, walker->arch->result, &result) && !result;
 }
 
 /* One frame up. *end_ret: there is none. */
@@ -87,8 +97,12 @@ static enum reason step_up(struct walker *walker, bool *end_ret)
 	/* Only the innermost frame can be where no code is. */
 	if (place->kind == CODE_NONE && walker->is_return)
 		return REASON_NO_CODE;
-	enum reason reason = place->row ? follow_row(walker, place, &caller, &cfa) :
-					  guess(walker, place, &caller, &cfa);
+	if (is_new_thread(walker, place)) {
+		*end_ret = true;
+		return REASON_OK;
+	}
+	enum reason reason = place->row ? follow_row(walker, place, &caller, &cfa)
+					: guess(walker, place, &caller, &cfa);
 	if (reason)
 		return reason;
 	if (!arch_register_get(&caller, walker->arch->pc, &pc) || !pc) {

@@ -124,6 +124,7 @@ static void add_stats(struct jsonstream *json, const struct stats *stats)
 		jsonstream_add(json, stats_counter_name((enum stats_counter)i),
 			       json_u64(stats->counters[i]));
 	add_histogram(json, "stop_ns", &stats->stop_ns);
+	add_histogram(json, "hold_ns", &stats->hold_ns);
 	add_histogram(json, "lateness_ns", &stats->lateness_ns);
 	jsonstream_open(json, "notes", '[');
 	for (unsigned i = 0; i < stats->note_count; i++)

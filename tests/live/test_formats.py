@@ -42,6 +42,7 @@ SCHEMA = {
         "complete": number,
         "cut": dict,
         "stop_ns": HISTOGRAM,
+        "hold_ns": HISTOGRAM,
         "lateness_ns": HISTOGRAM,
         "notes": [text],
     },

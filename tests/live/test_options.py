@@ -11,10 +11,11 @@ import pytest
 import runs
 
 SOURCE = pathlib.Path(__file__).resolve().parents[2]
-COMMANDS = {"record", "dump", "doctor", "replay"}
+COMMANDS = {"record", "dump", "doctor", "replay", "crosscheck"}
 FORMATS = {"collapsed", "json", "speedscope"}
 MODES = {"wall", "cpu", "offcpu", "gil"}
 UNITS = {"samples", "ns"}
+UNWINDERS = {"table", "libunwind"}
 
 
 def text_of(name):
@@ -32,7 +33,7 @@ def options_of_help(text):
     """The options that a line of --help begins with: "  -p, --pid=PID  …"."""
     found = set()
     for line in text.splitlines():
-        match = re.match(r"\s+((?:-\w|--[a-z][a-z-]*)(?:[ =][A-Z]+)?(?:, *(?:-\w|--[a-z][a-z-]*)(?:[ =][A-Z]+)?)*)(?:\s|$)", line)
+        match = re.match(r"\s+((?:-\w|--[a-z][a-z-]*)(?:[ =][A-Z]+|\[=[A-Z]+\])?(?:, *(?:-\w|--[a-z][a-z-]*)(?:[ =][A-Z]+)?)*)(?:\s|$)", line)
         if match:
             found |= set(re.findall(r"(?<![\w-])(?:-\w|--[a-z][a-z-]*)", match.group(1)))
     return found
@@ -56,7 +57,7 @@ def options_of_bash(text):
 
 def options_of_zsh(text):
     """The options of the specifications, not those that they exclude."""
-    found = set(re.findall(r"(--[a-z][a-z-]*)=?\[", text))
+    found = set(re.findall(r"(--[a-z][a-z-]*)=?-?\[", text))
     for short, long in re.findall(r"\{(-\w),(--[a-z][a-z-]*)=?\}", text):
         found |= {short, long}
     return found
@@ -89,7 +90,7 @@ def test_a_missing_option_is_noticed(place, option):
 
 
 @pytest.mark.parametrize("place", ["--help", *PLACES])
-@pytest.mark.parametrize("words", [COMMANDS, FORMATS, MODES, UNITS], ids=["commands", "formats", "modes", "units"])
+@pytest.mark.parametrize("words", [COMMANDS, FORMATS, MODES, UNITS, UNWINDERS], ids=["commands", "formats", "modes", "units", "unwinders"])
 def test_every_command_format_mode_and_unit_is_named(place, words):
     text = help_text() if place == "--help" else text_of(place)
     assert not words - set(re.findall(r"\w+", text))
@@ -139,6 +140,8 @@ def complete_in_bash(*words):
         (["doctor", "--"], {"--pid", "--json", "--help", "--version"}),
         (["--weights", ""], UNITS),
         (["doctor", "--p"], {"--pid"}),
+        (["--unwinder", ""], UNWINDERS),
+        (["crosscheck", "--"], {"--pid", "--duration", "--rate", "--tid", "--idle", "--help", "--version"}),
         (["--no-"], {"--no-idle", "--no-line", "--no-jitter"}),
     ],
     ids=" ".join,

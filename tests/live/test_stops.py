@@ -103,7 +103,9 @@ def test_case_7_another_tracer_is_named(usual_python, tracer):
         )
         try:
             procfs.wait_until(lambda: procfs.tracers(target.pid)[target.pid] == other.pid, "the other tracer")
-            procfs.wait_until(lambda: procfs.state(target.pid) in "RS", "the target running under it")
+            # Traced and on a CPU again: a tracer holds the target while it reads symbols.
+            before = procfs.schedule(target.pid)[0]
+            procfs.wait_until(lambda: procfs.schedule(target.pid)[0] > before, "the target running under it")
             outcome = runs.pysample("-p", target.pid, "-d", "1s", patience_s=10)
             assert outcome.code == 1
             outcome.one_error(tracer[0], other.pid)

@@ -210,6 +210,28 @@ static void test_function_of_more_than_four_gigabytes(void **state)
 	assert_string_equal(look_up(table, 0x80001000), "cfa=rsp+16 rip=[cfa-8]");
 }
 
+/* A gap of more than that is known in parts, each of which holds the pc that it was made for. */
+static void test_gap_of_more_than_four_gigabytes(void **state)
+{
+	struct bytes b = { .size = 0 };
+	two_functions(&b);
+	struct cfi_section section = section_of(&b);
+	_cleanup_cfi_table_ struct cfi_table *table = create(&section, NULL);
+	const struct cfi_row *row;
+	uint64_t start, end, pc = UINT64_C(1) << 36;
+	struct cfi_table_stats stats;
+	for (uint64_t i = 0; i < 10; i++) {
+		assert_int_equal(cfi_table_lookup_range(table, pc + i, &row, &start, &end),
+				 REASON_NO_CFI);
+		assert_true(start <= pc && pc + i < end);
+	}
+	cfi_table_stats(table, &stats);
+	assert_int_equal(stats.gaps, 1);
+	assert_string_equal(look_up(table, 0x4120), "no_cfi");
+	assert_string_equal(look_up(table, pc - (UINT64_C(1) << 33)), "no_cfi");
+	assert_string_equal(look_up(table, 0x4100), "cfa=rsp+8 rip=[cfa-8]");
+}
+
 /* ---- .debug_frame ---- */
 
 static struct cfi_section debug_frame(struct bytes *b, uint64_t start, uint64_t size)
@@ -492,6 +514,7 @@ int main(void)
 		cmocka_unit_test(test_expressions_are_numbered_once),
 		cmocka_unit_test(test_damaged_instructions),
 		cmocka_unit_test(test_function_of_more_than_four_gigabytes),
+		cmocka_unit_test(test_gap_of_more_than_four_gigabytes),
 		cmocka_unit_test(test_debug_frame_fills_gaps),
 		cmocka_unit_test(test_debug_frame_alone),
 		cmocka_unit_test(test_no_section_at_all),

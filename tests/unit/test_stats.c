@@ -119,8 +119,8 @@ static void the_summary_says_all(void **state)
 		stats_loss(&stats, REASON_TORN_CHAIN);
 	stats_loss(&stats, REASON_MOVED);
 	for (int i = 0; i < 100; i++)
-		stats_stop(&stats, 15);
-	stats_stop(&stats, 12345678);
+		stats_stop(&stats, 15, 7);
+	stats_stop(&stats, 12345678, 8);
 	stats_count(&stats, STATS_SLEEPERS_REPEATED, 40);
 	stats_note(&stats, "something was odd");
 
@@ -132,6 +132,7 @@ static void the_summary_says_all(void **state)
 		      "  lost             torn_chain: 5, moved: 1\n"
 		      "  cut              depth_limit: 2\n"
 		      "  stop time        p50 15 ns, p90 15 ns, p99 15 ns, max 12.3 ms\n"
+		      "  thereof held     p50 7 ns, p90 7 ns, p99 7 ns, max 8 ns\n"
 		      "  tick lateness    p50 0 ns, p90 0 ns, p99 0 ns, max 2.0 us\n"
 		      "  work             101 threads stopped\n"
 		      "                   40 sleepers counted again\n"

@@ -138,7 +138,7 @@ static void a_running_thread_is_held_and_runs_on(void **state)
 	assert_in_range(sp, here - 65536, here + 65536);
 	assert_true(registers.has_thread_pointer);
 
-	stop_release(&stop);
+	stop_release(&stopper, &stop);
 	assert_true(comes_to(pid, "R"));
 	stopper_deinit(&stopper);
 	end(pid, fd);
@@ -182,7 +182,7 @@ static void a_signal_on_its_way_arrives_with_its_value(void **state)
 	struct stop stop = stop_classify(pid, status);
 	assert_int_equal(stop.kind, STOP_SIGNAL);
 	assert_int_equal(stop.signal, SIGRTMIN);
-	stop_release(&stop);
+	stop_release(&stopper, &stop);
 	expect_byte(fd, 77);
 
 	/* And at any other moment. */
@@ -191,7 +191,7 @@ static void a_signal_on_its_way_arrives_with_its_value(void **state)
 		assert_int_equal(sigqueue(pid, SIGRTMIN, value), 0);
 		stop = stop_thread(&stopper, pid, PATIENCE_NS);
 		assert_true(stop_is_held(&stop));
-		stop_release(&stop);
+		stop_release(&stopper, &stop);
 		expect_byte(fd, i & 127);
 	}
 	stopper_deinit(&stopper);
@@ -208,7 +208,7 @@ static void job_control_keeps_its_hold(void **state)
 	assert_true(comes_to(pid, "T"));
 	struct stop stop = stop_thread(&stopper, pid, PATIENCE_NS);
 	assert_int_equal(stop.kind, STOP_GROUP);
-	stop_release(&stop);
+	stop_release(&stopper, &stop);
 	assert_true(comes_to(pid, "T"));
 	kill(pid, SIGCONT);
 	assert_true(comes_to(pid, "R"));
@@ -255,7 +255,7 @@ static void a_probe_leaves_a_sleeper_asleep(void **state)
 	stopper_init(&stopper);
 	struct stop stop = stop_thread(&stopper, pid, PATIENCE_NS);
 	assert_true(stop_is_held(&stop));
-	stop_release(&stop);
+	stop_release(&stopper, &stop);
 	assert_true(comes_to(pid, "S"));
 	activity_look(&files, &after);
 	activity_count(&files, &after);
@@ -301,8 +301,8 @@ static void a_thread_that_can_not_stop_is_let_go_later(void **state)
 	pid_t pid = start(wait_in_vfork, &fd);
 	assert_true(comes_to(pid, "D"));
 	pid_t child = 0;
-	for (uint64_t start_ns = clock_now_ns();
-	     !child && clock_now_ns() - start_ns < PATIENCE_NS; usleep(1000))
+	for (uint64_t start_ns = clock_now_ns(); !child && clock_now_ns() - start_ns < PATIENCE_NS;
+	     usleep(1000))
 		child = vforked_child_of(pid);
 	assert_true(child > 0);
 
@@ -395,7 +395,8 @@ static void syscall_files_are_understood(void **state)
 	assert_true(activity_parse_syscall("running\n", &activity));
 	assert_int_equal(activity.state, ACTIVITY_RUNNING);
 	assert_true(activity_parse_syscall(
-		"232 0x4 0x7ffd1 0x3e8 0xffffffff 0x0 0x8 0x7ffd0ffe8 0x7f1122334455\n", &activity));
+		"232 0x4 0x7ffd1 0x3e8 0xffffffff 0x0 0x8 0x7ffd0ffe8 0x7f1122334455\n",
+		&activity));
 	assert_int_equal(activity.state, ACTIVITY_BLOCKED);
 	assert_int_equal(activity.syscall, 232);
 	assert_int_equal(activity.sp, 0x7ffd0ffe8);

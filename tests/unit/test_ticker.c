@@ -69,16 +69,39 @@ static void a_rate_that_can_not_be_kept_is_lowered(void **state)
 	struct ticker ticker;
 	ticker_init(&ticker, 1000, false, START, 0);
 	uint64_t tick, skipped, now = START;
-	unsigned slowed = 0;
 	/* Each tick's work takes 5 ms: of 1 kHz, 4 of 5 ticks are skipped. */
-	for (int i = 0; i < 2000; i++) {
+	for (int i = 0; i < 500; i++) {
 		assert_true(ticker_next(&ticker, now, &tick, &skipped));
-		slowed += ticker.slowed;
 		now = (tick > now ? tick : now) + 5 * NS_PER_MS;
 	}
-	/* 1000 → 500 → 250: there half or fewer are skipped. */
-	assert_int_equal(slowed, 2);
+	/* 1000 → 500 → 250 Hz: there half or fewer are skipped. */
+	assert_int_equal(ticker.longest_period_ns, 4 * NS_PER_MS);
 	assert_int_equal(ticker.period_ns, 4 * NS_PER_MS);
+
+	/* The work becomes light: after some good ticks it is 1 kHz again. */
+	for (int i = 0; i < 500; i++) {
+		assert_true(ticker_next(&ticker, now, &tick, &skipped));
+		now = tick > now ? tick : now;
+	}
+	assert_int_equal(ticker.period_ns, NS_PER_MS);
+}
+
+static void one_stall_does_not_change_the_rate(void **state)
+{
+	struct ticker ticker;
+	ticker_init(&ticker, 1000, true, START, 0);
+	uint64_t tick, skipped, now = START, total = 0;
+	for (int i = 0; i < 5000; i++) {
+		assert_true(ticker_next(&ticker, now, &tick, &skipped));
+		total += skipped;
+		now = tick > now ? tick : now;
+		if (i == 100)
+			now += 300 * NS_PER_MS;
+	}
+	assert_in_range(total, 298, 302);
+	assert_int_equal(ticker.period_ns, NS_PER_MS);
+	/* 5000 ticks and 300 that were skipped: the clock and the ticks agree. */
+	assert_in_range(now - START, 4900 * NS_PER_MS, 5700 * NS_PER_MS);
 }
 
 int main(void)
@@ -89,6 +112,7 @@ int main(void)
 		cmocka_unit_test(what_was_slept_through_is_skipped),
 		cmocka_unit_test(the_last_tick_is_at_the_end),
 		cmocka_unit_test(a_rate_that_can_not_be_kept_is_lowered),
+		cmocka_unit_test(one_stall_does_not_change_the_rate),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -349,8 +349,8 @@ static void json_has_facts_and_losses(void **state)
 	stats->duration_ns = 2000000000;
 	stats->ticks = 199;
 	stats_loss(stats, REASON_MOVED);
-	stats_stop(stats, 1000);
-	stats_stop(stats, 1001);
+	stats_stop(stats, 1000, 100);
+	stats_stop(stats, 1001, 101);
 	stats_note(stats, "n");
 
 	json_t *root = load(f, "json");
