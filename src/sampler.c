@@ -3,11 +3,9 @@
 #include "sampler.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/clock.h"
 #include "python/gil.h"
-#include "python/lines.h"
 #include "snapshot/capsule.h"
 
 /* No thread is in more interpreters at a time. */
@@ -448,88 +446,6 @@ static enum reason capture(struct sampler *sampler, struct grab *grab, const str
 			    &sampler->snapshot);
 }
 
-/* A frame whose code object has to be looked at again: not just read, and not that of the frame before. */
-static bool needs_validation(const struct sample_frames *stack, size_t i, size_t first)
-{
-	const struct sample_frame *frame = &stack->items[i];
-	return !frame->checked && (i == first || frame->code != frame[-1].code);
-}
-
-/* Ranges of all distinct code objects of a sample, read together after the thread was let go. */
-static enum reason validate_codes(struct sampler *sampler, const struct subject_runtime *runtime)
-{
-	struct memory_piece pieces[256];
-	uint8_t bytes[32768];
-	const struct sample_frames *stack = &sampler->stack;
-	size_t i = 0;
-	while (i < stack->count) {
-		size_t used = 0, piece_count = 0, first = i;
-		for (; i < stack->count; i++) {
-			const struct code *code = stack->items[i].code;
-			if (!needs_validation(stack, i, first))
-				continue;
-			if (code->ranges_bytes > sizeof(bytes) - used ||
-			    code->range_count > sizeof(pieces) / sizeof(pieces[0]) - piece_count)
-				break;
-			for (size_t k = 0; k < code->range_count; k++) {
-				pieces[piece_count++] = (struct memory_piece){
-					.address = code->ranges[k].address,
-					.size = code->ranges[k].size,
-					.buffer = bytes + used,
-				};
-				used += code->ranges[k].size;
-			}
-		}
-		if (i == first)
-			return REASON_LIMIT;
-		memory_live_readv(&sampler->subject->live, pieces, piece_count);
-		/* Bytes that could not be read match nothing. */
-		for (size_t k = 0; k < piece_count; k++)
-			if (!pieces[k].ok)
-				memset(pieces[k].buffer, 0, pieces[k].size);
-
-		size_t offset = 0;
-		for (size_t k = first; k < i; k++) {
-			const struct code *code = stack->items[k].code;
-			if (!needs_validation(stack, k, first))
-				continue;
-			if (!code_cache_validate(runtime->codes, code, bytes + offset))
-				return REASON_CODE_CHANGED;
-			offset += code->ranges_bytes;
-		}
-	}
-	return REASON_OK;
-}
-
-/* Frames → functions and lines, with the thread on its way again. */
-static enum reason resolve(struct sampler *sampler, const struct subject_runtime *runtime)
-{
-	/* What was read inside this stop is right by itself; only what the cache answered is looked at again. */
-	struct memory *memory = &sampler->subject->live.memory;
-	sampler->stack.count = 0;
-	vec_foreach (frame, &sampler->frames) {
-		struct sample_frame *out = sample_frames_append(&sampler->stack);
-		if (!out)
-			return REASON_NO_MEMORY;
-		enum reason reason =
-			code_cache_get(runtime->codes, memory, frame->code, &out->code);
-		if (reason)
-			return reason;
-		reason = code_line(out->code, frame->lasti, &out->line);
-		if (reason)
-			return reason;
-		if (out->line == LINE_NONE)
-			out->line = out->code->firstlineno;
-		out->entry = frame->entry;
-		out->checked = frame->checked;
-	}
-	/* What was read unstopped proves nothing by itself. */
-	if (sampler->snapshot.kind != SNAPSHOT_HELD)
-		vec_foreach (frame, &sampler->stack)
-			frame->checked = false;
-	return validate_codes(sampler, runtime);
-}
-
 /*
  * A thread known to run no Python is asked again without a stop: eight bytes tell. False: it still runs none.
  */
@@ -622,7 +538,9 @@ enum reason sampler_take(struct sampler *sampler, struct thread *thread, const s
 	}
 	if (sampler->python) {
 		sample.runtime = &subject->runtimes[sampled->runtime];
-		enum reason reason = resolve(sampler, sample.runtime);
+		enum reason reason =
+			resolve_frames(&subject->live, sample.runtime, &sampler->frames,
+				       sampler->snapshot.kind == SNAPSHOT_HELD, &sampler->stack);
 		if (reason)
 			return reason;
 		sample.frames = sampler->stack.items;

@@ -14,18 +14,10 @@
 #include "native.h"
 #include "python/code.h"
 #include "python/frames.h"
+#include "resolve.h"
 #include "snapshot/capture.h"
 #include "subject.h"
 #include "unwind/crosscheck.h"
-
-struct sample_frame {
-	const struct code *code; /* valid until the next sampler_take */
-	uint32_t line;
-	bool checked; /* code was read in the same stop: it is the frame's for sure */
-	bool entry;   /* see py_frame */
-};
-
-DEFINE_VEC(struct sample_frames, sample_frames, struct sample_frame)
 
 /* What is kept for a thread from sample to sample. */
 struct sampled {

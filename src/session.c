@@ -9,17 +9,16 @@
 
 #include <errno.h>
 #include <inttypes.h>
-#include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
-#include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "base/clock.h"
 #include "collect.h"
+#include "events.h"
 #include "facts.h"
 #include "image/rootfs.h"
 #include "names.h"
@@ -46,8 +45,7 @@ struct session {
 	struct launch_inherited inherited;
 	struct launch launch;
 	bool launched;
-	sigset_t wait_mask; /* while waiting: what is caught gets through */
-	int pidfd;          /* -1: the kernel has none */
+	struct events events;
 	struct output *output;
 	struct subject *subject;
 	struct sampler sampler;
@@ -68,46 +66,6 @@ struct session {
 	unsigned capsule_number;
 	bool capsules_failed;
 };
-
-static volatile sig_atomic_t stop_signal;
-
-static void on_signal(int number)
-{
-	if (number != SIGCHLD)
-		stop_signal = number;
-}
-
-/*
- * Signals are blocked but for the waits (wait_for_events): none is missed between a look and a sleep. One that we were started to
- * ignore stays ignored.
- */
-static void catch_signals(struct session *session)
-{
-	static const int numbers[] = { SIGINT, SIGTERM, SIGHUP, SIGCHLD };
-	struct sigaction action = { .sa_handler = on_signal };
-	sigset_t blocked;
-	sigemptyset(&action.sa_mask);
-	sigemptyset(&blocked);
-	for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++) {
-		sigaddset(&blocked, numbers[i]);
-		if (numbers[i] == SIGCHLD || !launch_was_ignored(&session->inherited, numbers[i]))
-			sigaction(numbers[i], &action, NULL);
-	}
-	sigprocmask(SIG_BLOCK, &blocked, NULL);
-	session->wait_mask = session->inherited.mask;
-	for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++)
-		sigdelset(&session->wait_mask, numbers[i]);
-	signal(SIGPIPE, SIG_IGN);
-}
-
-/* Sleeps @ns at most: until a signal comes, a child or a late thread changes state, or the process ends (true). */
-static bool wait_for_events(const struct session *session, uint64_t ns)
-{
-	struct pollfd process = { .fd = session->pidfd, .events = POLLIN };
-	struct timespec timeout = { .tv_sec = (time_t)(ns / NS_PER_S),
-				    .tv_nsec = (long)(ns % NS_PER_S) };
-	return ppoll(&process, 1, &timeout, &session->wait_mask) > 0;
-}
 
 /* Two descriptors a thread: the usual soft limit of 1024 is soon reached. */
 static void raise_file_limit(void)
@@ -332,7 +290,7 @@ static bool round_of_samples(struct session *session, uint64_t tick_ns)
 
 	sampler_round(&session->sampler);
 	vec_foreach (thread, &session->subject->threads.list) {
-		if (stop_signal)
+		if (events_signal())
 			break;
 		if (names_is_wanted(session->options, *thread))
 			sample_thread(session, *thread, tick_ns);
@@ -347,10 +305,10 @@ static bool sleep_until(struct session *session, uint64_t tick_ns)
 		uint64_t now_ns = clock_now_ns();
 		bool over = now_ns >= tick_ns;
 		/* Even when there is nothing to wait for: signals come through only here. */
-		if (wait_for_events(session, over ? 0 : tick_ns - now_ns))
+		if (events_wait(&session->events, over ? 0 : tick_ns - now_ns))
 			return true;
 		stop_collect(&session->stopper);
-		if (over || stop_signal)
+		if (over || events_signal())
 			return false;
 	}
 }
@@ -368,9 +326,10 @@ static void run(struct session *session)
 	session->previous_tick_ns = start_ns;
 	session->find_interval_ns = FIND_NS_MIN;
 
-	while (!stop_signal && ticker_next(&session->ticker, clock_now_ns(), &tick_ns, &skipped)) {
+	while (!events_signal() &&
+	       ticker_next(&session->ticker, clock_now_ns(), &tick_ns, &skipped)) {
 		stats->skipped += skipped;
-		if (sleep_until(session, tick_ns) || stop_signal)
+		if (sleep_until(session, tick_ns) || events_signal())
 			break;
 		uint64_t now_ns = clock_now_ns();
 		stats_tick(stats, now_ns - tick_ns);
@@ -394,7 +353,7 @@ static struct error *find_python_at_start(struct session *session)
 	uint64_t deadline_ns = clock_now_ns() + STARTUP_NS;
 	struct subject *subject = session->subject;
 	while (!subject->runtime_count && subject->python_error->code == ERROR_NOT_PYTHON &&
-	       clock_now_ns() < deadline_ns && !stop_signal) {
+	       clock_now_ns() < deadline_ns && !events_signal()) {
 		struct timespec pause = { .tv_nsec = 10 * (long)NS_PER_MS };
 		nanosleep(&pause, NULL);
 		if (subject_update(subject) == SUBJECT_ENDED)
@@ -436,7 +395,7 @@ static struct error *open_subject(struct session *session)
 	struct error *err = subject_open(pid, &session->stopper, &session->subject);
 	if (err)
 		return err;
-	session->pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
+	events_watch(&session->events, pid);
 	native_init(&session->native, session->subject);
 	err = sampler_init(&session->sampler, session->subject,
 			   options->native ? &session->native : NULL, options->nonblocking);
@@ -565,8 +524,7 @@ static void session_deinit(struct session *session)
 		output_abort(session->output);
 	collector_deinit(&session->collector);
 	stopper_deinit(&session->stopper);
-	if (session->pidfd >= 0)
-		close(session->pidfd);
+	events_deinit(&session->events);
 }
 
 /*
@@ -577,10 +535,10 @@ static int finish_launched(struct session *session)
 {
 	struct launch *launch = &session->launch;
 	while (!launch_poll(launch)) {
-		if (stop_signal == SIGTERM || stop_signal == SIGHUP)
-			kill(launch->pid, stop_signal);
-		stop_signal = 0;
-		wait_for_events(session, NS_PER_S);
+		if (events_signal() == SIGTERM || events_signal() == SIGHUP)
+			kill(launch->pid, events_signal());
+		events_clear_signal();
+		events_wait(&session->events, NS_PER_S);
 		stop_collect(&session->stopper);
 	}
 	return launch_exit_status(launch);
@@ -591,13 +549,12 @@ int session_record(const struct options *options)
 	struct session session = {
 		.options = options,
 		.launch = { .go_fd = -1, .failed_fd = -1 },
-		.pidfd = -1,
 	};
 	launch_remember(&session.inherited);
 	stopper_init(&session.stopper);
 	session.stopper.ended = on_ended;
 	session.stopper.ended_data = &session;
-	catch_signals(&session);
+	events_init(&session.events, &session.inherited);
 	raise_file_limit();
 
 	_cleanup_error_ struct error *err = record(&session);
