@@ -9,6 +9,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -21,6 +22,7 @@
 #include "arch/arch.h"
 #include "base/clock.h"
 #include "target/activity.h"
+#include "target/launch.h"
 #include "target/memory_live.h"
 #include "target/ptrace.h"
 #include "target/stop.h"
@@ -389,6 +391,205 @@ static void an_exec_is_noticed(void **state)
 	end(pid, fd);
 }
 
+static void what_is_killed_under_our_hands_is_collected(void **state)
+{
+	int fd;
+	pid_t pid = start(spin, &fd);
+	struct stopper stopper;
+	stopper_init(&stopper);
+	struct stop stop = stop_thread(&stopper, pid, PATIENCE_NS);
+	assert_int_equal(stop.kind, STOP_INTERRUPTED);
+	kill(pid, SIGKILL);
+	assert_true(comes_to(pid, "Z"));
+	stop_release(&stopper, &stop);
+	for (uint64_t start_ns = clock_now_ns();
+	     stopper.pending.count && clock_now_ns() - start_ns < PATIENCE_NS;) {
+		stop_wait(NS_PER_MS);
+		stop_collect(&stopper);
+	}
+	assert_int_equal(stopper.pending.count, 0);
+	/* Collected: not even a zombie is left to keep its process from going on. */
+	assert_int_equal(state_of(pid), 0);
+	stopper_deinit(&stopper);
+	close(fd);
+}
+
+static void *spin_in_thread(void *fd)
+{
+	/* Until the leader is gone. */
+	while (state_of(getpid()) != 'Z')
+		usleep(1000);
+	spin((int)(intptr_t)fd);
+	return NULL;
+}
+
+static void end_the_leader(int fd)
+{
+	pthread_t thread;
+	pthread_create(&thread, NULL, spin_in_thread, (void *)(intptr_t)fd);
+	pthread_exit(NULL);
+}
+
+static void wait_for_byte_and_end_the_leader(int fd)
+{
+	say(fd);
+	raise(SIGSTOP);
+	end_the_leader(fd);
+}
+
+static void reading_goes_on_when_the_main_thread_ends(void **state)
+{
+	int fd;
+	pid_t pid = start(wait_for_byte_and_end_the_leader, &fd);
+	assert_true(comes_to(pid, "T"));
+	struct process *process;
+	struct memory_live live;
+	assert_null(process_open(pid, &process));
+	assert_null(memory_live_init(&live, process, (uint64_t)(uintptr_t)&word_to_read));
+	kill(pid, SIGCONT);
+	char byte;
+	assert_int_equal(read(fd, &byte, 1), 1);
+	assert_int_equal(state_of(pid), 'Z');
+
+	uint64_t word = 0;
+	struct memory_piece piece = { (uint64_t)(uintptr_t)&word_to_read, sizeof(word), &word,
+				      false };
+	memory_live_readv(&live, &piece, 1);
+	assert_true(piece.ok);
+	assert_int_equal(word, word_to_read);
+	assert_true(live.stale);
+	assert_null(process_refresh(process));
+	assert_int_not_equal(process->tid, pid);
+	memory_live_adopt(&live, process->tid);
+	word = 0;
+	memory_live_readv(&live, &piece, 1);
+	assert_true(piece.ok);
+	assert_false(live.stale);
+	memory_live_deinit(&live);
+	process_close(process);
+	end(pid, fd);
+}
+
+static void stopped_and_ended_threads_are_told_from_sleepers(void **state)
+{
+	int fd;
+	pid_t pid = start(spin, &fd);
+	struct process *process;
+	struct activity_files files;
+	struct activity activity = { 0 };
+	assert_null(process_open(pid, &process));
+	activity_open(&files, process, pid);
+	kill(pid, SIGSTOP);
+	assert_true(comes_to(pid, "T"));
+	activity_look(&files, &activity);
+	assert_int_not_equal(activity.state, ACTIVITY_RUNNING);
+	activity_look_closely(&files, &activity);
+	assert_int_equal(activity.state, ACTIVITY_STOPPED);
+	kill(pid, SIGKILL);
+	assert_true(comes_to(pid, "Z"));
+	activity_look(&files, &activity);
+	assert_int_equal(activity.state, ACTIVITY_ENDED);
+	activity_close(&files);
+	process_close(process);
+	end(pid, fd);
+}
+
+static void without_schedstat_switches_are_counted(void **state)
+{
+	int fd;
+	pid_t pid = start(sleep_for_ever, &fd);
+	struct process *process;
+	struct activity_files files;
+	struct activity before = { 0 }, after = { 0 };
+	assert_true(comes_to(pid, "S"));
+	assert_null(process_open(pid, &process));
+	activity_open(&files, process, pid);
+	close(files.schedstat_fd);
+	files.schedstat_fd = -1;
+	activity_look(&files, &before);
+	/* Not counted yet: nothing is known of what happened in between. */
+	assert_false(activity_same_sleep(&before, &before));
+	activity_count(&files, &before);
+	assert_true(before.runs > 0);
+	activity_look(&files, &after);
+	activity_count(&files, &after);
+	assert_true(activity_same_sleep(&before, &after));
+
+	struct stopper stopper;
+	stopper_init(&stopper);
+	struct stop stop = stop_thread(&stopper, pid, PATIENCE_NS);
+	stop_release(&stopper, &stop);
+	assert_true(comes_to(pid, "S"));
+	activity_look(&files, &after);
+	activity_count(&files, &after);
+	assert_false(activity_same_sleep(&before, &after));
+	stopper_deinit(&stopper);
+	activity_close(&files);
+	process_close(process);
+	end(pid, fd);
+}
+
+static void a_launched_program_starts_as_we_did(void **state)
+{
+	struct launch_inherited inherited;
+	struct launch launch;
+	struct sigaction old;
+	struct rlimit limit, changed;
+	assert_int_equal(sigaction(SIGHUP, NULL, &old), 0);
+	signal(SIGHUP, SIG_IGN);
+	launch_remember(&inherited);
+	assert_true(launch_was_ignored(&inherited, SIGHUP));
+	assert_false(launch_was_ignored(&inherited, SIGINT));
+	limit = changed = inherited.files;
+	changed.rlim_cur = 77;
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &changed), 0);
+	signal(SIGINT, SIG_IGN);
+
+	char *program[] = { "/bin/sh", "-c", "exit $(($(ulimit -n) % 256))", NULL };
+	assert_null(launch_start(program, &inherited, &launch));
+	assert_null(launch_go(&launch));
+	launch_wait(&launch);
+	assert_int_equal(launch_exit_status(&launch), (int)(limit.rlim_cur % 256));
+	launch_deinit(&launch);
+
+	char *sleeper[] = { "/bin/sleep", "1000", NULL };
+	char path[64], text[4096];
+	assert_null(launch_start(sleeper, &inherited, &launch));
+	assert_null(launch_go(&launch));
+	snprintf(path, sizeof(path), "/proc/%d/status", (int)launch.pid);
+	FILE *file = fopen(path, "r");
+	assert_non_null(file);
+	text[fread(text, 1, sizeof(text) - 1, file)] = '\0';
+	fclose(file);
+	char *line = strstr(text, "SigIgn:");
+	assert_non_null(line);
+	unsigned long long ignored = strtoull(line + 7, NULL, 16);
+	assert_true(ignored >> (SIGHUP - 1) & 1);
+	assert_false(ignored >> (SIGINT - 1) & 1);
+	kill(launch.pid, SIGKILL);
+	launch_wait(&launch);
+	assert_int_equal(launch_exit_status(&launch), 128 + SIGKILL);
+	launch_deinit(&launch);
+
+	sigaction(SIGHUP, &old, NULL);
+	signal(SIGINT, SIG_DFL);
+	setrlimit(RLIMIT_NOFILE, &limit);
+}
+
+static void a_program_that_is_not_there_is_named(void **state)
+{
+	struct launch_inherited inherited;
+	struct launch launch;
+	launch_remember(&inherited);
+	char *program[] = { "/nowhere/at/all", NULL };
+	assert_null(launch_start(program, &inherited, &launch));
+	struct error *err = launch_go(&launch);
+	assert_non_null(err);
+	assert_int_equal(err->errnum, ENOENT);
+	error_destroy(err);
+	launch_deinit(&launch);
+}
+
 static void syscall_files_are_understood(void **state)
 {
 	struct activity activity = { 0 };
@@ -420,6 +621,12 @@ int main(void)
 		cmocka_unit_test(a_thread_that_can_not_stop_is_let_go_later),
 		cmocka_unit_test(memory_is_the_same_by_every_method),
 		cmocka_unit_test(an_exec_is_noticed),
+		cmocka_unit_test(what_is_killed_under_our_hands_is_collected),
+		cmocka_unit_test(reading_goes_on_when_the_main_thread_ends),
+		cmocka_unit_test(stopped_and_ended_threads_are_told_from_sleepers),
+		cmocka_unit_test(without_schedstat_switches_are_counted),
+		cmocka_unit_test(a_launched_program_starts_as_we_did),
+		cmocka_unit_test(a_program_that_is_not_there_is_named),
 		cmocka_unit_test(syscall_files_are_understood),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
