@@ -7,8 +7,8 @@
 
 /* The rate is given up for a lower one after this many ticks of which most were skipped. */
 #define WINDOW_TICKS 200
-/* Ticks in a row without a skip before it is raised again: at first, and at most. */
-#define GOOD_MIN 20
+/* Ticks in a row without a skip before it is raised again: at first, and at most, when raising it did not last. */
+#define GOOD_MIN 8
 #define GOOD_MAX 5000
 
 void ticker_init(struct ticker *ticker, double rate_hz, bool jitter, uint64_t start_ns,
@@ -51,15 +51,17 @@ static void adapt(struct ticker *ticker)
 	if (ticker->window_ticks + ticker->window_skipped >= WINDOW_TICKS) {
 		if (ticker->window_skipped > ticker->window_ticks) {
 			change_period(ticker, ticker->period_ns * 2);
-			ticker->good_needed = ticker->good_needed * 2 < GOOD_MAX
-						      ? ticker->good_needed * 2
-						      : GOOD_MAX;
+			if (ticker->raised && ticker->good_needed < GOOD_MAX)
+				ticker->good_needed *= 2;
+			ticker->raised = false;
 		}
 		ticker->window_ticks = ticker->window_skipped = 0;
 	}
 	if (ticker->period_ns > ticker->asked_period_ns &&
-	    ticker->good_ticks >= ticker->good_needed)
+	    ticker->good_ticks >= ticker->good_needed) {
 		change_period(ticker, ticker->period_ns / 2);
+		ticker->raised = true;
+	}
 }
 
 bool ticker_next(struct ticker *ticker, uint64_t now_ns, uint64_t *tick_ns_ret,

@@ -5,8 +5,8 @@
  * Ticks are at absolute times: tick k lies in [start + k·period, start + (k+1)·period), at its beginning without jitter, anywhere
  * in it with. A fixed period would beat with programs that are periodic themselves. A tick whose time has gone by when the one
  * before is over is skipped, not made up for. When more than half of some hundred ticks were skipped, the period doubles; after
- * some ticks in a row without a skip it halves again, down to what was asked for, and the more often it had to be doubled the
- * later.
+ * some ticks in a row without a skip it halves again, down to what was asked for; each time that this did not last it takes more of
+ * them.
  */
 #pragma once
 
@@ -27,6 +27,7 @@ struct ticker {
 	uint64_t longest_period_ns; /* so far */
 	uint64_t good_ticks;        /* in a row without a skip */
 	uint64_t good_needed;       /* of them before the period halves */
+	bool raised;                /* the last change was to a shorter period */
 };
 
 void ticker_init(struct ticker *ticker, double rate_hz, bool jitter, uint64_t start_ns,
