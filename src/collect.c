@@ -105,8 +105,8 @@ static bool add_python_alone(struct collector *collector, struct profile *profil
 			     const struct sample *sample, size_t *at)
 {
 	for (size_t i = sample->count; i-- > 0;) {
-		uint32_t frame = is_again(sample, i) ? collector->frames[*at - 1] :
-						       python_frame(profile, &sample->frames[i]);
+		uint32_t frame = is_again(sample, i) ? collector->frames[*at - 1]
+						     : python_frame(profile, &sample->frames[i]);
 		if (!add(collector, at, frame))
 			return false;
 	}
@@ -156,8 +156,8 @@ enum reason collect_stack(struct collector *collector, struct profile *profile,
 	enum reason end = sample->end ? sample->end : sample->native_end;
 	if (end && !add(collector, &at, cut_mark(profile, end)))
 		return REASON_NO_MEMORY;
-	bool added = sample->native_count ? add_merged(collector, profile, sample, &at) :
-					    add_python_alone(collector, profile, sample, &at);
+	bool added = sample->native_count ? add_merged(collector, profile, sample, &at)
+					  : add_python_alone(collector, profile, sample, &at);
 	if (!added)
 		return REASON_NO_MEMORY;
 	enum reason reason = profile_stack(profile, collector->frames, at, stack_ret);

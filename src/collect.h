@@ -16,10 +16,10 @@
 struct collector {
 	uint32_t *frames; /* outermost first */
 	size_t capacity;
-	struct native *native;	     /* with native frames: where they come from, */
+	struct native *native;       /* with native frames: where they come from, */
 	struct symbolize *symbolize; /* and who will name them; both not owned */
 	struct merged_vec merged;
-	uint64_t mismatches;	     /* samples whose native and Python frames did not fit together */
+	uint64_t mismatches; /* samples whose native and Python frames did not fit together */
 };
 
 void collector_deinit(struct collector *collector);
@@ -28,5 +28,4 @@ void collector_deinit(struct collector *collector);
  * REASON_OK.
  */
 enum reason collect_stack(struct collector *collector, struct profile *profile,
-			  const struct sample *sample, uint32_t *stack_ret,
-			  enum reason *end_ret);
+			  const struct sample *sample, uint32_t *stack_ret, enum reason *end_ret);

@@ -182,8 +182,7 @@ static enum guesser who_guessed(struct native *native, const struct crosscheck_p
 	uint64_t address = pair->ours->items[agreement->at - 1].address;
 	if (!code_map_find(native->map, address)->row)
 		return GUESSER_PYSAMPLE;
-	return crosscheck_knows(pair->crosscheck, pair->tid, address) ? GUESSER_NONE
-								      : GUESSER_LIBUNWIND;
+	return pair->they_know ? GUESSER_NONE : GUESSER_LIBUNWIND;
 }
 
 static void count(struct crosscheck_counts *counts, const struct crosscheck_pair *pair,

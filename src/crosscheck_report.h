@@ -16,8 +16,7 @@
 
 /* Two walks over one stack. */
 struct crosscheck_pair {
-	const struct crosscheck *crosscheck;
-	pid_t tid;
+	bool they_know; /* libunwind has unwind information for the frame before the first that differs */
 	const struct native_frames *ours;
 	const struct native_frames *theirs;
 	const struct crosscheck_places *places; /* of theirs */

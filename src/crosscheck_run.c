@@ -90,6 +90,35 @@ static bool is_stack_known(const struct check *check)
 	       maps_find(modules_maps(check->subject->modules), sp);
 }
 
+struct question {
+	const struct crosscheck *crosscheck;
+	uint64_t address;
+	bool answer;
+};
+
+static enum reason ask(void *data, struct snapshot *snapshot)
+{
+	struct question *question = data;
+	question->answer = crosscheck_knows(question->crosscheck, snapshot->tid, question->address);
+	return REASON_OK;
+}
+
+/* It can be asked in a stop only, and is only where the walks differ. Not to be found out: then the difference counts. */
+static bool they_know(struct check *check, struct thread *thread)
+{
+	struct agreement agreement = agreement_of(&check->native.frames, &check->theirs);
+	if (agreement.kind == AGREEMENT_FULL || !agreement.at)
+		return true;
+	struct question question = {
+		.crosscheck = check->crosscheck,
+		.address = check->native.frames.items[agreement.at - 1].address,
+		.answer = true,
+	};
+	struct capture_wants nothing = { .plan = &(struct plan){ 0 } };
+	capture_held(&check->capture, thread, &nothing, ask, &question, &check->snapshot);
+	return question.answer;
+}
+
 static enum reason compare_once(struct check *check, struct thread *thread, struct checked *checked)
 {
 	struct capture_wants wants = {
@@ -117,8 +146,7 @@ static enum reason compare_once(struct check *check, struct thread *thread, stru
 	if (reason == REASON_STACK_CUT)
 		return reason;
 	struct crosscheck_pair pair = {
-		.crosscheck = check->crosscheck,
-		.tid = thread->tid,
+		.they_know = they_know(check, thread),
 		.ours = &check->native.frames,
 		.theirs = &check->theirs,
 		.places = &check->places,

@@ -254,8 +254,8 @@ enum reason profile_count(struct profile *profile, uint32_t thread, uint32_t sta
 
 enum reason profile_merge(struct profile *profile, const struct profile_sample *sample)
 {
-	struct profile_sample *own = sample_find(profile, sample->thread, sample->stack,
-						 sample->end, sample->flags);
+	struct profile_sample *own =
+		sample_find(profile, sample->thread, sample->stack, sample->end, sample->flags);
 	if (!own)
 		return REASON_NO_MEMORY;
 	own->count += sample->count;

@@ -157,17 +157,17 @@ static uint32_t native_function(struct rewrite *rewrite, const struct address *a
 {
 	char text[32];
 	snprintf(text, sizeof(text), "+%#" PRIx64, address->vaddr);
-	return profile_function(rewrite->fresh, address->name ? address->name : text,
-				address->path, 0, PROFILE_NATIVE);
+	return profile_function(rewrite->fresh, address->name ? address->name : text, address->path,
+				0, PROFILE_NATIVE);
 }
 
 static uint32_t copy_function(struct rewrite *rewrite, const struct profile_function *function)
 {
 	const struct intern *strings = &rewrite->old->strings;
 	return profile_function(rewrite->fresh, intern_text(strings, function->name),
-				function->file == PROFILE_NONE ?
-					NULL :
-					intern_text(strings, function->file),
+				function->file == PROFILE_NONE
+					? NULL
+					: intern_text(strings, function->file),
 				function->firstlineno, function->kind);
 }
 
@@ -195,8 +195,8 @@ static bool map_stack(struct rewrite *rewrite, uint32_t stack, size_t *count_ret
 		if (address && is_left_out(rewrite, address, i >= last_python))
 			continue;
 		uint32_t function =
-			address ? native_function(rewrite, address) :
-				  copy_function(rewrite, &old->functions.items[frame->function]);
+			address ? native_function(rewrite, address)
+				: copy_function(rewrite, &old->functions.items[frame->function]);
 		rewrite->path[kept++] = profile_frame(rewrite->fresh, function, frame->line);
 	}
 	*count_ret = kept;

@@ -29,7 +29,7 @@ struct symbolize_place {
 	struct image *image; /* NULL: no names to be had */
 	const char *path;    /* of the file, in the target's root; "[vdso]", "[anon]", … */
 	const char *name;    /* known already, as of generated code; NULL otherwise */
-	uint64_t vaddr;	     /* in the image; the address itself where there is no image */
+	uint64_t vaddr;      /* in the image; the address itself where there is no image */
 	bool is_runtime;     /* the image holds the interpreter */
 };
 

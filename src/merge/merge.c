@@ -53,8 +53,7 @@ enum merge_result merge(const struct merge_input *input, struct merged_vec *merg
 	size_t spare = spare_evals(input), python = 0;
 	bool fits = spare <= 1;
 	for (size_t i = 0; i < input->native_count; i++) {
-		if (!input->is_eval(input->data, i) || spare ||
-		    python == input->python_count) {
+		if (!input->is_eval(input->data, i) || spare || python == input->python_count) {
 			spare -= spare && input->is_eval(input->data, i);
 			if (!add(merged, MERGED_NATIVE, i))
 				return MERGE_NO_MEMORY;

@@ -52,6 +52,22 @@ static struct block *find(const struct blocks *blocks, uint64_t address, size_t 
 	return NULL;
 }
 
+/* A walk reads most of its words from one block, the stack. */
+static struct block *find_recent(struct blocks *blocks, uint64_t address, size_t size)
+{
+	if (blocks->source)
+		return find(blocks, address, size);
+	if (blocks->recent < blocks->list.count) {
+		struct block *block = &blocks->list.items[blocks->recent];
+		if (block_covers(block, address, size))
+			return block;
+	}
+	struct block *block = find(blocks, address, size);
+	if (block)
+		blocks->recent = (size_t)(block - blocks->list.items);
+	return block;
+}
+
 /* Room for @size more bytes; their offset. */
 static bool reserve_bytes(struct blocks *blocks, size_t size, size_t *offset_ret)
 {
@@ -95,13 +111,18 @@ static struct block *fetch(struct blocks *blocks, uint64_t address, size_t size)
 static bool blocks_read(struct memory *memory, uint64_t address, void *buffer, size_t size)
 {
 	struct blocks *blocks = (struct blocks *)memory;
-	struct block *block = find(blocks, address, size);
+	struct block *block = find_recent(blocks, address, size);
 	if (!block && blocks->source)
 		block = fetch(blocks, address, size);
 	if (!block)
 		return false;
 	block->used = true;
-	memcpy(buffer, blocks->bytes + block->offset + (address - block->address), size);
+	const uint8_t *bytes = blocks->bytes + block->offset + (address - block->address);
+	if (size == sizeof(uint64_t))
+		memcpy(buffer, bytes,
+		       sizeof(uint64_t)); /* inline: nearly all reads are of a word */
+	else
+		memcpy(buffer, bytes, size);
 	return true;
 }
 

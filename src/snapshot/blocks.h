@@ -47,6 +47,7 @@ struct blocks {
 	struct memory_live *source; /* NULL: only what is here */
 	struct memory_piece *pieces;
 	size_t pieces_capacity;
+	size_t recent; /* the block that answered last, once inert */
 	bool full; /* a limit or the end of memory was reached: reads have failed for that reason */
 };
 

@@ -33,8 +33,9 @@ struct capture {
 struct capture_wants {
 	const struct plan *plan;
 	bool registers;
-	size_t stack_bytes;	 /* from the stack pointer up; 0: none */
-	const struct maps *maps; /* to end the stack where its mapping ends; needed with stack_bytes */
+	size_t stack_bytes; /* from the stack pointer up; 0: none */
+	const struct maps
+		*maps; /* to end the stack where its mapping ends; needed with stack_bytes */
 };
 
 /* Copies what it needs through @snapshot->blocks.memory. Its answer becomes the capture's. */

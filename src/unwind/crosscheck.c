@@ -133,9 +133,8 @@ bool crosscheck_knows(const struct crosscheck *crosscheck, pid_t tid, uint64_t a
 	void *upt = _UPT_create(tid);
 	if (!upt)
 		return false;
-	bool found = !_UPT_find_proc_info(crosscheck->space, address, &info, 1, upt);
-	if (found)
-		_UPT_put_unwind_info(crosscheck->space, &info, upt);
+	/* Only whether there is any: what it would give besides could not be given back. */
+	bool found = !_UPT_find_proc_info(crosscheck->space, address, &info, 0, upt);
 	_UPT_destroy(upt);
 	return found;
 }

@@ -44,5 +44,5 @@ void crosscheck_forget(struct crosscheck *crosscheck);
 enum reason crosscheck_walk(struct crosscheck *crosscheck, pid_t tid, struct native_frames *frames,
 			    struct crosscheck_places *places);
 
-/* Whether libunwind finds unwind information for @address of thread @tid, which need not be held. Where it does not, it guesses. */
+/* Whether libunwind finds unwind information for @address for thread @tid, which must be held. Where it does not, it guesses. */
 bool crosscheck_knows(const struct crosscheck *crosscheck, pid_t tid, uint64_t address);

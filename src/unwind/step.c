@@ -8,8 +8,8 @@
 
 static enum reason get(const struct arch_registers *registers, unsigned number, uint64_t *value_ret)
 {
-	return arch_register_get(registers, number, value_ret) ? REASON_OK :
-								 REASON_UNKNOWN_REGISTER;
+	return arch_register_get(registers, number, value_ret) ? REASON_OK
+							       : REASON_UNKNOWN_REGISTER;
 }
 
 static enum reason load(struct memory *memory, uint64_t address, uint64_t *value_ret)
@@ -37,7 +37,7 @@ static enum reason evaluate(const struct step_context *context, int32_t number,
 static enum reason find_cfa(const struct step_context *context, const struct cfi_row *row,
 			    const struct arch_registers *registers, uint64_t *cfa_ret)
 {
-	uint64_t value, pc;
+	uint64_t value = 0, pc = 0;
 	enum reason reason;
 	switch ((enum cfi_cfa_kind)row->cfa_kind) {
 	case CFI_CFA_REGISTER:
@@ -49,8 +49,8 @@ static enum reason find_cfa(const struct step_context *context, const struct cfi
 		/* cfa = *(reg + offset) + bias */
 		reason = get(registers, row->cfa_register, &value);
 		if (!reason)
-			reason = load(context->memory,
-				      value + (uint64_t)(int64_t)row->cfa_offset, &value);
+			reason = load(context->memory, value + (uint64_t)(int64_t)row->cfa_offset,
+				      &value);
 		*cfa_ret = value + (uint64_t)(int64_t)row->cfa_bias;
 		return reason;
 	case CFI_CFA_PLT:
@@ -76,7 +76,7 @@ static enum reason recover(const struct step_context *context, const struct cfi_
 			   const struct arch_registers *registers, uint64_t cfa,
 			   uint64_t *value_ret)
 {
-	uint64_t offset = (uint64_t)(int64_t)rule->offset, value;
+	uint64_t offset = (uint64_t)(int64_t)rule->offset, value = 0;
 	enum reason reason;
 	switch ((enum cfi_rule_kind)rule->kind) {
 	case CFI_RULE_SAME:
@@ -109,9 +109,41 @@ static enum reason recover(const struct step_context *context, const struct cfi_
 static void set_defaults(const struct arch *arch, const struct arch_registers *registers,
 			 uint64_t cfa, struct arch_registers *caller)
 {
-	*caller = *registers;
+	if (caller != registers)
+		*caller = *registers;
 	caller->known &= arch->kept;
 	arch_register_set(caller, arch->sp, cfa);
+}
+
+/* What a row's rules give, before any of it is put in its place: rules refer to the callee's registers. */
+struct recovered {
+	uint64_t value[ARCH_REGISTERS_MAX]; /* by number of the rule */
+	uint64_t found;                     /* a bit a rule */
+	uint64_t pc;
+};
+
+static enum reason recover_all(const struct step_context *context, const struct cfi_row *row,
+			       const struct arch_registers *registers, uint64_t cfa,
+			       struct recovered *recovered)
+{
+	bool has_return = false;
+	recovered->found = 0;
+	for (uint32_t i = 0; i < row->rule_count; i++) {
+		const struct cfi_rule *rule = &row->rules[i];
+		enum reason reason = recover(context, rule, registers, cfa, &recovered->value[i]);
+		/* Any other register that is lost is merely unknown in the caller. */
+		if (!reason)
+			recovered->found |= UINT64_C(1) << i;
+		if (rule->reg != row->return_register)
+			continue;
+		if (reason)
+			return reason;
+		has_return = true;
+		recovered->pc = recovered->value[i];
+	}
+	if (!has_return && get(registers, row->return_register, &recovered->pc))
+		return REASON_UNKNOWN_REGISTER;
+	return REASON_OK;
 }
 
 enum reason step_row(const struct step_context *context, const struct cfi_row *row,
@@ -119,38 +151,26 @@ enum reason step_row(const struct step_context *context, const struct cfi_row *r
 		     uint64_t *cfa_ret)
 {
 	const struct arch *arch = context->arch;
-	struct arch_registers caller;
-	uint64_t cfa = 0, pc = 0;
+	struct recovered recovered;
+	uint64_t cfa = 0;
 	if (row->flags & CFI_ROW_OUTERMOST) {
-		*caller_ret = (struct arch_registers){ 0 };
+		caller_ret->known = 0;
 		return REASON_OK;
 	}
 	enum reason reason = find_cfa(context, row, registers, &cfa);
+	if (!reason)
+		reason = recover_all(context, row, registers, cfa, &recovered);
 	if (reason)
 		return reason;
 
-	set_defaults(arch, registers, cfa, &caller);
-	bool has_return = false;
+	set_defaults(arch, registers, cfa, caller_ret);
 	for (uint32_t i = 0; i < row->rule_count; i++) {
-		const struct cfi_rule *rule = &row->rules[i];
-		uint64_t value;
-		reason = recover(context, rule, registers, cfa, &value);
-		if (rule->reg == row->return_register) {
-			if (reason)
-				return reason;
-			has_return = true;
-			pc = value;
-		}
-		/* Any other register that is lost is merely unknown in the caller. */
-		if (reason)
-			caller.known &= ~(UINT64_C(1) << rule->reg);
+		if (recovered.found >> i & 1)
+			arch_register_set(caller_ret, row->rules[i].reg, recovered.value[i]);
 		else
-			arch_register_set(&caller, rule->reg, value);
+			caller_ret->known &= ~(UINT64_C(1) << row->rules[i].reg);
 	}
-	if (!has_return && get(registers, row->return_register, &pc))
-		return REASON_UNKNOWN_REGISTER;
-	arch_register_set(&caller, arch->pc, pc);
-	*caller_ret = caller;
+	arch_register_set(caller_ret, arch->pc, recovered.pc);
 	*cfa_ret = cfa;
 	return REASON_OK;
 }
@@ -163,11 +183,10 @@ enum reason step_frame_pointer(const struct arch *arch, struct memory *memory,
 	if (get(registers, arch->fp, &fp) || fp % WORD || load(memory, fp, &caller_fp) ||
 	    load(memory, fp + WORD, &pc))
 		return REASON_GAP;
-	struct arch_registers caller = { 0 };
-	arch_register_set(&caller, arch->fp, caller_fp);
-	arch_register_set(&caller, arch->sp, fp + 2 * WORD);
-	arch_register_set(&caller, arch->pc, pc);
-	*caller_ret = caller;
+	caller_ret->known = 0;
+	arch_register_set(caller_ret, arch->fp, caller_fp);
+	arch_register_set(caller_ret, arch->sp, fp + 2 * WORD);
+	arch_register_set(caller_ret, arch->pc, pc);
 	*cfa_ret = fp + 2 * WORD;
 	return REASON_OK;
 }

@@ -15,12 +15,14 @@
 #include "unwind/cfi_row.h"
 #include "unwind/cfi_table.h"
 
+/* In what follows, caller_ret may be the callee's registers themselves: copying them would be half of the work. */
+
 /* What a row refers to. */
 struct step_context {
 	const struct arch *arch;
 	struct memory *memory;
 	const struct cfi_table *table; /* the row's: for its expressions */
-	uint64_t bias;		       /* of its image */
+	uint64_t bias;                 /* of its image */
 };
 
 /*

@@ -92,7 +92,7 @@ static bool is_new_thread(const struct walker *walker, const struct code_place *
 static enum reason step_up(struct walker *walker, bool *end_ret)
 {
 	const struct code_place *place = code_map_find(walker->map, lookup_address(walker));
-	struct arch_registers caller = { 0 };
+	struct arch_registers *registers = &walker->registers;
 	uint64_t cfa = 0, pc;
 	/* Only the innermost frame can be where no code is. */
 	if (place->kind == CODE_NONE && walker->is_return)
@@ -101,19 +101,18 @@ static enum reason step_up(struct walker *walker, bool *end_ret)
 		*end_ret = true;
 		return REASON_OK;
 	}
-	enum reason reason = place->row ? follow_row(walker, place, &caller, &cfa)
-					: guess(walker, place, &caller, &cfa);
+	enum reason reason = place->row ? follow_row(walker, place, registers, &cfa)
+					: guess(walker, place, registers, &cfa);
 	if (reason)
 		return reason;
-	if (!arch_register_get(&caller, walker->arch->pc, &pc) || !pc) {
+	if (!arch_register_get(registers, walker->arch->pc, &pc) || !pc) {
 		*end_ret = true;
 		return REASON_OK;
 	}
 	walker->signal = place->row && (place->row->flags & CFI_ROW_SIGNAL_FRAME);
 	walker->is_return = !walker->signal;
-	walker->registers = caller;
 	walker->pc = pc;
-	if (!arch_register_get(&caller, walker->arch->sp, &walker->sp))
+	if (!arch_register_get(registers, walker->arch->sp, &walker->sp))
 		return REASON_UNKNOWN_REGISTER;
 	return REASON_OK;
 }

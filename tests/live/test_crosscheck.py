@@ -47,7 +47,7 @@ def check(target, *options):
     compared, same, stacks, complete = counts(run)
     assert stacks > 50, run
     assert 100.0 * same / compared >= ENOUGH, run
-    assert complete >= 0.99 * stacks, run
+    assert complete >= 0.97 * stacks, run
     assert run.code == 0, run
     return compared / stacks
 

@@ -16,7 +16,8 @@
 #define WORDS (64 * 1024)
 
 /* One block for everything: the runtime is at its start, pointers lead into it. */
-__attribute__((section(".PyRuntime"), visibility("default"), aligned(4096))) uint64_t _PyRuntime[WORDS] = { 1 };
+__attribute__((section(".PyRuntime"), visibility("default"), aligned(4096)))
+uint64_t _PyRuntime[WORDS] = { 1 };
 __attribute__((visibility("default"))) unsigned int Py_Version;
 __attribute__((visibility("default"))) void *_PyThreadState_Current = _PyRuntime;
 __attribute__((visibility("default"))) void *interp_head = _PyRuntime;
@@ -56,7 +57,8 @@ static uint64_t next(void)
 
 static uint64_t word(const char *mode)
 {
-	static const uint64_t large[] = { 0x7fffffffffffffff, 0xffffffffffffffff, 0x7fffffff, 0xffffffff, 1ull << 40 };
+	static const uint64_t large[] = { 0x7fffffffffffffff, 0xffffffffffffffff, 0x7fffffff,
+					  0xffffffff, 1ull << 40 };
 	uint64_t inside = (uint64_t)&_PyRuntime[next() % (WORDS - 64)];
 
 	switch (*mode) {
@@ -111,12 +113,14 @@ int main(int argc, char **argv)
 	if (argc != 3 || sscanf(argv[2], "%u.%u", &major, &minor) != 2)
 		return 2;
 	signal(SIGTERM, end);
-	snprintf(version_text, sizeof(version_text), "%u.%u.1 (main, Jan  1 2024, 00:00:00) [GCC 12.2.0]", major, minor);
+	snprintf(version_text, sizeof(version_text),
+		 "%u.%u.1 (main, Jan  1 2024, 00:00:00) [GCC 12.2.0]", major, minor);
 	Py_Version = major << 24 | minor << 16 | 0x1f0;
 	fill(argv[1], 0);
 	if (major == 3 && minor >= 13)
 		fill_head(Py_Version);
-	if (*argv[1] == 'c' && argv[1][1] == 'h' && pthread_create(&thread, NULL, change, argv[1]) != 0)
+	if (*argv[1] == 'c' && argv[1][1] == 'h' &&
+	    pthread_create(&thread, NULL, change, argv[1]) != 0)
 		return 1;
 	puts("ready");
 	fflush(stdout);

@@ -119,7 +119,8 @@ static void strbuf_writes_utf8(void **state)
 	strbuf_add_codepoint(&buf, 0x20ac);
 	strbuf_add_codepoint(&buf, 0x1f600);
 	strbuf_addf(&buf, "%d", 7);
-	assert_string_equal(buf.text, "a\xc3\xa9\xe2\x82\xac\xf0\x9f\x98\x80" "7");
+	assert_string_equal(buf.text, "a\xc3\xa9\xe2\x82\xac\xf0\x9f\x98\x80"
+				      "7");
 	char *text = strbuf_steal(&buf);
 	assert_null(buf.text);
 	free(text);

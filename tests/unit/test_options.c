@@ -27,8 +27,9 @@ static void durations_have_units(void **state)
 		const char *text;
 		uint64_t ns;
 	} rows[] = {
-		{ "30s", 30 * NS_PER_S },  { "500ms", 500 * NS_PER_MS }, { "2m", 120 * NS_PER_S },
-		{ "1h", 3600 * NS_PER_S }, { "30", 30 * NS_PER_S },	 { "0.5", NS_PER_S / 2 },
+		{ "30s", 30 * NS_PER_S },     { "500ms", 500 * NS_PER_MS },
+		{ "2m", 120 * NS_PER_S },     { "1h", 3600 * NS_PER_S },
+		{ "30", 30 * NS_PER_S },      { "0.5", NS_PER_S / 2 },
 		{ "1.5s", 1500 * NS_PER_MS },
 	};
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
@@ -40,9 +41,9 @@ static void durations_have_units(void **state)
 
 static void what_is_no_duration_is_refused(void **state)
 {
-	static const char *const texts[] = { "",    "0",    "0s",   "-1s", "s",	 "5 s",
-					     "5x",  "1e9",  "1..5", "nan", "inf", "9999999h",
-					     "5s5", "0x10", "." };
+	static const char *const texts[] = { "",    "0",        "0s",  "-1s",  "s",
+					     "5 s", "5x",       "1e9", "1..5", "nan",
+					     "inf", "9999999h", "5s5", "0x10", "." };
 	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
 		uint64_t ns = 42;
 		struct error *err = options_parse_duration(texts[i], &ns);
