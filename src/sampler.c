@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "base/clock.h"
+#include "native_capsule.h"
 #include "python/gil.h"
 #include "snapshot/capsule.h"
 
@@ -552,18 +553,29 @@ enum reason sampler_take(struct sampler *sampler, struct thread *thread, const s
 	return REASON_OK;
 }
 
-struct error *sampler_save(const struct sampler *sampler, const struct thread *thread,
+struct error *sampler_save(struct sampler *sampler, const struct thread *thread,
 			   const struct sample *sample, const char *path)
 {
-	const struct py_runtime *py = &sample->runtime->py;
-	struct capsule_python python = {
-		.version = py->version,
-		.debug_build = py->debug_build,
-		.ob_head_extra = py->ob_head_extra,
-		.runtime_address = py->runtime_address,
-		.code_type = py->code_type,
-		.current_address = py->current_address,
-		.tstate = sample->tstate,
-	};
-	return capsule_save(path, py->machine, thread->name, &python, &sampler->snapshot);
+	const struct py_runtime *py = sample->runtime ? &sample->runtime->py : NULL;
+	struct capsule_python python = { 0 };
+	if (py)
+		python = (struct capsule_python){
+			.version = py->version,
+			.debug_build = py->debug_build,
+			.ob_head_extra = py->ob_head_extra,
+			.runtime_address = py->runtime_address,
+			.code_type = py->code_type,
+			.current_address = py->current_address,
+			.tstate = sample->tstate,
+		};
+	struct capsule_code code = { 0 };
+	bool has_code = sample->native_count && !sampler->crosscheck, ok = true;
+	if (has_code)
+		ok = native_capsule_save(sampler->native, &sampler->snapshot, &code);
+	struct error *err = !ok ? error_no_memory() :
+				  capsule_save(path, sampler->subject->arch->elf_machine,
+					       thread->name, py ? &python : NULL,
+					       has_code ? &code : NULL, &sampler->snapshot);
+	capsule_code_deinit(&code);
+	return err;
 }

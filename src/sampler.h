@@ -92,6 +92,6 @@ void sampler_learn(struct sampler *sampler, struct thread *thread);
 enum reason sampler_take(struct sampler *sampler, struct thread *thread, const struct activity *now,
 			 struct sample *sample_ret);
 
-/* Saves what the last successful sampler_take, with keep_codes set, copied. */
-struct error *sampler_save(const struct sampler *sampler, const struct thread *thread,
+/* Saves what the last successful sampler_take, with keep_codes set, copied; native frames too, unless they are libunwind's. */
+struct error *sampler_save(struct sampler *sampler, const struct thread *thread,
 			   const struct sample *sample, const char *path);

@@ -5,13 +5,13 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
-#include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "base/strbuf.h"
+#include "snapshot/capsule_json.h"
 
 /* A file larger than this is none of ours. */
 #define CAPSULE_SIZE_MAX ((size_t)64 << 20)
@@ -27,6 +27,7 @@ void capsule_init(struct capsule *capsule)
 void capsule_deinit(struct capsule *capsule)
 {
 	snapshot_deinit(&capsule->snapshot);
+	capsule_code_deinit(&capsule->code);
 }
 
 #define PYTHON_NUMBERS(X)                                                                          \
@@ -38,43 +39,10 @@ void capsule_deinit(struct capsule *capsule)
 	X(current_address)                                                                         \
 	X(tstate)
 
-/* Addresses do not fit JSON's numbers: they are hexadecimal strings. */
-static json_t *json_address(uint64_t value)
-{
-	char text[24];
-	snprintf(text, sizeof(text), "%#" PRIx64, value);
-	return json_string(text);
-}
-
-static bool get_address(const json_t *object, const char *key, uint64_t *ret)
-{
-	const char *text = json_string_value(json_object_get(object, key));
-	if (!text || !*text || *text == '-')
-		return false;
-	char *end;
-	errno = 0;
-	*ret = strtoull(text, &end, 0);
-	return !errno && !*end;
-}
-
-static json_t *json_bytes(const uint8_t *bytes, size_t size)
-{
-	static const char digits[] = "0123456789abcdef";
-	_cleanup_free_ char *text = malloc(2 * size + 1);
-	if (!text)
-		return NULL;
-	for (size_t i = 0; i < size; i++) {
-		text[2 * i] = digits[bytes[i] >> 4];
-		text[2 * i + 1] = digits[bytes[i] & 15];
-	}
-	text[2 * size] = '\0';
-	return json_string(text);
-}
-
 static json_t *json_python(const struct capsule_python *python)
 {
 	json_t *object = json_object();
-#define X(name) json_object_set_new(object, #name, json_address(python->name));
+#define X(name) json_object_set_new(object, #name, capsule_json_address(python->name));
 	PYTHON_NUMBERS(X)
 #undef X
 	return object;
@@ -88,7 +56,7 @@ static json_t *json_registers(const struct arch_registers *registers)
 		uint64_t value;
 		snprintf(key, sizeof(key), "%u", i);
 		if (arch_register_get(registers, i, &value))
-			json_object_set_new(object, key, json_address(value));
+			json_object_set_new(object, key, capsule_json_address(value));
 	}
 	return object;
 }
@@ -100,29 +68,34 @@ static json_t *json_blocks(const struct blocks *blocks)
 		if (!block->used)
 			continue;
 		json_t *object = json_object();
-		json_object_set_new(object, "address", json_address(block->address));
+		json_object_set_new(object, "address", capsule_json_address(block->address));
 		json_object_set_new(object, "bytes",
-				    json_bytes(blocks->bytes + block->offset, block->size));
+				    capsule_json_bytes(blocks->bytes + block->offset, block->size));
 		json_array_append_new(list, object);
 	}
 	return list;
 }
 
 struct error *capsule_save(const char *path, uint16_t machine, const char *name,
-			   const struct capsule_python *python, const struct snapshot *snapshot)
+			   const struct capsule_python *python, const struct capsule_code *code,
+			   const struct snapshot *snapshot)
 {
+	json_int_t version = python && !code ? 1 : CAPSULE_VERSION;
 	json_t *root = json_object(), *thread = json_object();
 	json_object_set_new(root, "format", json_string(format_name));
-	json_object_set_new(root, "version", json_integer(CAPSULE_VERSION));
+	json_object_set_new(root, "version", json_integer(version));
 	json_object_set_new(root, "machine", json_integer(machine));
 	json_object_set_new(thread, "tid", json_integer(snapshot->tid));
 	json_object_set_new(thread, "name", json_string(name) ?: json_string("?"));
 	if (snapshot->registers.has_thread_pointer)
 		json_object_set_new(thread, "thread_pointer",
-				    json_address(snapshot->registers.thread_pointer));
+				    capsule_json_address(snapshot->registers.thread_pointer));
 	json_object_set_new(thread, "registers", json_registers(&snapshot->registers));
 	json_object_set_new(root, "thread", thread);
-	json_object_set_new(root, "python", json_python(python));
+	if (python)
+		json_object_set_new(root, "python", json_python(python));
+	if (code)
+		json_object_set_new(root, "code", capsule_json_code(code));
 	json_object_set_new(root, "blocks", json_blocks(&snapshot->blocks));
 
 	struct error *err = NULL;
@@ -137,32 +110,14 @@ struct error *capsule_save(const char *path, uint16_t machine, const char *name,
 	return err;
 }
 
-static int hex_digit(char c)
-{
-	if (c >= '0' && c <= '9')
-		return c - '0';
-	if (c >= 'a' && c <= 'f')
-		return c - 'a' + 10;
-	return -1;
-}
-
 static bool load_block(const json_t *object, struct blocks *blocks)
 {
 	uint64_t address;
-	const char *text = json_string_value(json_object_get(object, "bytes"));
-	size_t length = text ? strlen(text) : 0;
-	if (!text || length % 2 || !get_address(object, "address", &address))
-		return false;
-	_cleanup_free_ uint8_t *bytes = malloc(length / 2 + 1);
-	if (!bytes)
-		return false;
-	for (size_t i = 0; i < length / 2; i++) {
-		int high = hex_digit(text[2 * i]), low = hex_digit(text[2 * i + 1]);
-		if (high < 0 || low < 0)
-			return false;
-		bytes[i] = (uint8_t)(high << 4 | low);
-	}
-	return blocks_add(blocks, address, bytes, length / 2);
+	size_t size;
+	_cleanup_free_ uint8_t *bytes = NULL;
+	return capsule_get_address(object, "address", &address) &&
+	       capsule_get_bytes(object, "bytes", &bytes, &size) &&
+	       blocks_add(blocks, address, bytes, size);
 }
 
 static void load_thread(const json_t *thread, struct capsule *capsule)
@@ -172,15 +127,34 @@ static void load_thread(const json_t *thread, struct capsule *capsule)
 	const char *name = json_string_value(json_object_get(thread, "name"));
 	snprintf(capsule->name, sizeof(capsule->name), "%.15s", name ? name : "?");
 	snapshot->registers.has_thread_pointer =
-		get_address(thread, "thread_pointer", &snapshot->registers.thread_pointer);
+		capsule_get_address(thread, "thread_pointer", &snapshot->registers.thread_pointer);
 	const json_t *registers = json_object_get(thread, "registers");
 	char key[8];
 	for (unsigned i = 0; i < ARCH_REGISTERS_MAX; i++) {
 		uint64_t value;
 		snprintf(key, sizeof(key), "%u", i);
-		if (get_address(registers, key, &value))
+		if (capsule_get_address(registers, key, &value))
 			arch_register_set(&snapshot->registers, i, value);
 	}
+}
+
+/* The first version always has it. */
+static bool load_python(const json_t *object, json_int_t version, struct capsule *capsule)
+{
+	bool ok = true;
+	capsule->has_python = object || version == 1;
+	if (!capsule->has_python)
+		return true;
+#define X(name) ok = capsule_get_address(object, #name, &capsule->python.name) && ok;
+	PYTHON_NUMBERS(X)
+#undef X
+	return ok;
+}
+
+static bool load_code(const json_t *object, struct capsule *capsule)
+{
+	capsule->has_code = object;
+	return !object || capsule_get_code(object, &capsule->code);
 }
 
 static struct error *load_root(const json_t *root, const char *name, struct capsule *capsule)
@@ -189,19 +163,16 @@ static struct error *load_root(const json_t *root, const char *name, struct caps
 	if (!format || strcmp(format, format_name))
 		return error_create(ERROR_CORRUPT, "%s is not a pysample capsule", name);
 	json_int_t version = json_integer_value(json_object_get(root, "version"));
-	if (version != CAPSULE_VERSION)
+	if (version < 1 || version > CAPSULE_VERSION)
 		return error_create(ERROR_UNSUPPORTED,
 				    "%s is a capsule of version %" JSON_INTEGER_FORMAT
-				    ", this pysample reads version %d",
+				    ", this pysample reads versions up to %d",
 				    name, version, CAPSULE_VERSION);
 	capsule->machine = (uint16_t)json_integer_value(json_object_get(root, "machine"));
 	load_thread(json_object_get(root, "thread"), capsule);
 
-	const json_t *python = json_object_get(root, "python");
-	bool ok = true;
-#define X(name_) ok = get_address(python, #name_, &capsule->python.name_) && ok;
-	PYTHON_NUMBERS(X)
-#undef X
+	bool ok = load_python(json_object_get(root, "python"), version, capsule) &&
+		  load_code(json_object_get(root, "code"), capsule);
 	size_t i;
 	json_t *block;
 	json_array_foreach(json_object_get(root, "blocks"), i, block) ok =

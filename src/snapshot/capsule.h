@@ -4,7 +4,8 @@
  *
  * Holds all that is needed to work out the stack again on another machine, without the process, its files or an interpreter: for
  * tests, and for bug reports. JSON; docs/formats.md has the schema. A capsule contains memory of the target: frames, code objects
- * and thread states, no other data of the program, but names and paths of its source.
+ * and thread states, no other data of the program, but names and paths of its source. With native frames it has the thread's stack,
+ * too, where anything may lie.
  */
 #pragma once
 
@@ -13,9 +14,11 @@
 #include <sys/types.h>
 
 #include "base/error.h"
+#include "snapshot/capsule_code.h"
 #include "snapshot/snapshot.h"
 
-#define CAPSULE_VERSION 1
+/* 2 has native frames, or no Python ones. */
+#define CAPSULE_VERSION 2
 
 /* Numbers that python/ needs to read the blocks. This folder does not know what they mean. */
 struct capsule_python {
@@ -31,7 +34,10 @@ struct capsule_python {
 struct capsule {
 	uint16_t machine; /* e_machine */
 	char name[16];    /* the thread's, the kernel's */
+	bool has_python;
 	struct capsule_python python;
+	bool has_code; /* native frames are to be worked out too */
+	struct capsule_code code;
 	struct snapshot snapshot;
 };
 
@@ -44,9 +50,10 @@ static inline void capsule_cleanup(struct capsule *capsule)
 }
 #define _cleanup_capsule_ _cleanup_(capsule_cleanup)
 
-/* Writes @snapshot of a thread called @name to a new file @path; an existing one is not touched. */
+/* Writes @snapshot of a thread called @name to a new file @path; an existing one is not touched. @python, @code: may be NULL. */
 struct error *capsule_save(const char *path, uint16_t machine, const char *name,
-			   const struct capsule_python *python, const struct snapshot *snapshot);
+			   const struct capsule_python *python, const struct capsule_code *code,
+			   const struct snapshot *snapshot);
 /* @capsule must be initialised and empty; on failure it is empty still. */
 struct error *capsule_load(const char *path, struct capsule *capsule);
 /* The same from memory; @name is for messages. */

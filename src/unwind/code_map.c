@@ -8,6 +8,7 @@
 #include "image/rootfs.h"
 #include "image/vdso.h"
 #include "unwind/cfi_section.h"
+#include "unwind/recorded.h"
 
 /* Direct-mapped: a power of two. A profile's distinct pcs are some thousands. */
 #define CACHE_SIZE 4096
@@ -25,6 +26,7 @@ DEFINE_VEC(struct jitdump_vec, jitdump_vec, struct jitdump *)
 
 struct code_map {
 	struct modules *modules;
+	struct recorded *recorded; /* in the place of all the rest: the code of a capsule */
 	const struct process *process;
 	struct memory *memory;
 	const struct arch *arch;
@@ -54,6 +56,23 @@ struct error *code_map_create(struct modules *modules, const struct process *pro
 	map->generation = UINT64_MAX;
 	_cleanup_error_ struct error *err = rootfs_open(process, &map->root);
 	map->has_root = !err;
+	*map_ret = map;
+	return NULL;
+}
+
+struct error *code_map_create_recorded(const struct capsule_code *code, struct memory *memory,
+				       const struct arch *arch, struct code_map **map_ret)
+{
+	struct code_map *map = calloc(1, sizeof(*map));
+	if (!map)
+		return error_no_memory();
+	map->memory = memory;
+	map->arch = arch;
+	struct error *err = recorded_create(code, arch, &map->recorded);
+	if (err) {
+		free(map);
+		return err;
+	}
 	*map_ret = map;
 	return NULL;
 }
@@ -97,6 +116,8 @@ void code_map_destroy(struct code_map *map)
 	clear_vdso(map);
 	if (map->has_root)
 		rootfs_close(&map->root);
+	if (map->recorded)
+		recorded_destroy(map->recorded);
 	free(map);
 }
 
@@ -169,6 +190,8 @@ void code_map_refresh(struct code_map *map, uint64_t now_ns)
 
 bool code_map_is_code(const struct code_map *map, uint64_t address)
 {
+	if (map->recorded)
+		return recorded_is_code(map->recorded, address);
 	const struct mapping *mapping = maps_find(modules_maps(map->modules), address);
 	return mapping && mapping->exec;
 }
@@ -270,6 +293,10 @@ static bool find_generated(struct code_map *map, uint64_t address, struct code_p
 static void find_anew(struct code_map *map, uint64_t address, struct code_place *place)
 {
 	*place = (struct code_place){ .reason = REASON_NO_CFI };
+	if (map->recorded) {
+		recorded_find(map->recorded, address, place);
+		return;
+	}
 	struct module *module = modules_find(map->modules, address);
 	if (module && code_map_is_code(map, address)) {
 		find_in_module(map, module, address, place);

@@ -14,6 +14,7 @@
 #include "base/reason.h"
 #include "image/jitdump.h"
 #include "image/modules.h"
+#include "snapshot/capsule_code.h"
 #include "unwind/cfi_row.h"
 #include "unwind/cfi_table.h"
 
@@ -31,7 +32,7 @@ struct code_place {
 	const struct code_range *range; /* CODE_GENERATED */
 	uint64_t bias;                  /* address = vaddr + bias */
 	const struct cfi_row *row;      /* NULL: reason says why there is none */
-	const struct cfi_table *table;  /* the row's */
+	struct cfi_table *table;  /* the row's */
 	enum reason reason;
 	/* Without a row, a few bytes before the rule "no caller": where clone returns, in the old and in the new thread. */
 	bool is_clone;
@@ -46,6 +47,10 @@ struct error *code_map_create(struct modules *modules, const struct process *pro
 void code_map_destroy(struct code_map *map);
 DEFINE_CLEANUP(code_map_cleanup, struct code_map, code_map_destroy)
 #define _cleanup_code_map_ _cleanup_(code_map_cleanup)
+
+/* The same for the code in a capsule, without a process: what capsule_code does not hold is no code. @code must outlive it. */
+struct error *code_map_create_recorded(const struct capsule_code *code, struct memory *memory,
+				       const struct arch *arch, struct code_map **map_ret);
 
 /* To be called after modules_update, and from time to time for what the process says of its generated code. */
 void code_map_refresh(struct code_map *map, uint64_t now_ns);

@@ -41,6 +41,7 @@ BREACHES = [
     ("src/session.c", "process_vm_writev(1);\n", 5, "write to the target"),
     ("src/target/ptrace.c", "ptrace(PTRACE_POKEDATA);\n", 5, "write to the target"),
     ("src/target/ptrace.c", "x = PTRACE_O_EXITKILL;\n", 5, "kill the target"),
+    ("src/session.c", "#include <libunwind-ptrace.h>\n", 5, "libunwind only in"),
     ("src/session.c", "strcpy(a, b);\n", 5, "unbounded"),
     ("src/base/a.h", "struct map *map_create(void);\n", 5, "map_create without map_destroy"),
     ("src/base/a.h", "int a; \n", 5, "space at the end"),

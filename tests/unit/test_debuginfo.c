@@ -11,6 +11,10 @@
 #include <cmocka.h>
 
 #include <errno.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <errno.h>
 #include <sys/stat.h>
 #include <time.h>
 
@@ -54,10 +58,20 @@ static void a_file_in_the_root_of_the_target(void **state)
 }
 
 /* A link in the target's root means a place in that root. */
+/* Without it, a link to a file of the target is not followed: Linux before 5.6, and valgrind. */
+static bool has_openat2(void)
+{
+	return syscall(SYS_openat2, -1, "", NULL, 0) < 0 && errno != ENOSYS;
+}
+
 static void a_link_does_not_leave_the_root(void **state)
 {
 	if (!scratch_has("${CC:-cc} strip objcopy"))
 		skip();
+	if (!has_openat2()) {
+		fprintf(stderr, "skipped: no openat2 here\n");
+		skip();
+	}
 	make_root();
 	assert_true(scratch_run("cp good ROOT/lib/real && ln -s /lib/real " IN_ROOT));
 	assert_true(is_found());

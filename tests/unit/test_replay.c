@@ -15,7 +15,10 @@
 #include "base/vec.h"
 #include "replay.h"
 
-#define DIRECTORY TOP_SRCDIR "/fixtures/capsules"
+static const char *const directories[] = {
+	TOP_SRCDIR "/fixtures/capsules",
+	TOP_SRCDIR "/fixtures/capsules-native",
+};
 
 static char *read_file(const char *path)
 {
@@ -92,40 +95,52 @@ static int is_capsule(const struct dirent *entry)
 	return dot && !strcmp(dot, ".json");
 }
 
-int main(void)
+DEFINE_VEC(struct tests, tests_vec, struct CMUnitTest)
+
+static void add(struct tests *tests, const char *name, CMUnitTestFunction function,
+		const char *path)
+{
+	struct CMUnitTest *test = tests_vec_append(tests);
+	char *test_name;
+	if (!test || asprintf(&test_name, "%s: %s", name, path + strlen(TOP_SRCDIR)) < 0)
+		abort();
+	*test = (struct CMUnitTest){
+		.name = test_name,
+		.test_func = function,
+		.initial_state = strdup(path),
+	};
+}
+
+static bool add_directory(struct tests *tests, const char *directory)
 {
 	struct dirent **entries;
-	int count = scandir(DIRECTORY, &entries, is_capsule, alphasort);
+	int count = scandir(directory, &entries, is_capsule, alphasort);
 	if (count <= 0) {
-		fprintf(stderr, "no capsules in %s\n", DIRECTORY);
-		return 1;
+		fprintf(stderr, "no capsules in %s\n", directory);
+		return false;
 	}
-	struct CMUnitTest *tests = calloc((size_t)count * 2, sizeof(*tests));
-	if (!tests)
-		return 1;
 	for (int i = 0; i < count; i++) {
-		char *path, *name;
-		if (asprintf(&path, "%s/%s", DIRECTORY, entries[i]->d_name) < 0 ||
-		    asprintf(&name, "missing block: %s", entries[i]->d_name) < 0)
-			return 1;
-		tests[2 * i] = (struct CMUnitTest){
-			.name = entries[i]->d_name,
-			.test_func = replay_gives_the_expected_stack,
-			.initial_state = path,
-		};
-		tests[2 * i + 1] = (struct CMUnitTest){
-			.name = name,
-			.test_func = replay_never_makes_up_what_is_missing,
-			.initial_state = path,
-		};
-	}
-	int status = _cmocka_run_group_tests("replay", tests, (size_t)count * 2, NULL, NULL);
-	for (int i = 0; i < count; i++) {
-		free(tests[2 * i].initial_state);
-		free((char *)tests[2 * i + 1].name);
+		char path[4096];
+		snprintf(path, sizeof(path), "%s/%s", directory, entries[i]->d_name);
+		add(tests, "replay", replay_gives_the_expected_stack, path);
+		add(tests, "missing block", replay_never_makes_up_what_is_missing, path);
 		free(entries[i]);
 	}
 	free(entries);
-	free(tests);
+	return true;
+}
+
+int main(void)
+{
+	struct tests tests = { 0 };
+	for (size_t i = 0; i < sizeof(directories) / sizeof(directories[0]); i++)
+		if (!add_directory(&tests, directories[i]))
+			return 1;
+	int status = _cmocka_run_group_tests("replay", tests.items, tests.count, NULL, NULL);
+	vec_foreach (test, &tests) {
+		free((char *)test->name);
+		free(test->initial_state);
+	}
+	tests_vec_deinit(&tests);
 	return status;
 }

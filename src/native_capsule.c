@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: MIT */
+/* native_capsule.c: the native part of a capsule. */
+#include "native_capsule.h"
+
+#include "arch/arch.h"
+#include "merge/evalmap.h"
+#include "unwind/recorded.h"
+
+/* Above the outermost frame's stack pointer: a walk that ends before its time may have looked that far. */
+#define STACK_SLACK 64
+/* Instructions that a walk may read at a pc without unwind information. */
+#define CODE_BYTES 64
+
+/* Only what the frames lie in: most of a copied stack is older than they are. */
+static void trim_stack(struct snapshot *snapshot, const struct native_frames *frames)
+{
+	uint64_t end = 0;
+	vec_foreach (frame, frames)
+		end = frame->sp > end ? frame->sp : end;
+	end += STACK_SLACK;
+	vec_foreach (block, &snapshot->blocks.list) {
+		if (!block->extra || end <= block->address || end - block->address >= block->size)
+			continue;
+		block->size = (size_t)(end - block->address);
+	}
+}
+
+static void save_instructions(struct native *native, struct snapshot *snapshot,
+			      const struct native_frame *frame)
+{
+	uint8_t bytes[CODE_BYTES];
+	if (code_map_find(native->map, frame->address)->row)
+		return;
+	size_t size = sizeof(bytes);
+	struct memory *memory = &native->subject->live.memory;
+	/* A page may end the mapping. */
+	if (!memory_read(memory, frame->pc, bytes, size)) {
+		size = 4096 - frame->pc % 4096;
+		if (size >= sizeof(bytes) || !memory_read(memory, frame->pc, bytes, size))
+			return;
+	}
+	/* Only what was read from a block is kept in a capsule. */
+	if (blocks_add(&snapshot->blocks, frame->pc, bytes, size) &&
+	    !memory_read(&snapshot->blocks.memory, frame->pc, bytes, size))
+		return;
+}
+
+bool native_capsule_save(struct native *native, struct snapshot *snapshot,
+			 struct capsule_code *code)
+{
+	const struct native_frames *frames = &native->frames;
+	if (!recorded_save(native->map, native->subject->modules, frames, code))
+		return false;
+	vec_foreach (function, &code->functions)
+		vec_foreach (frame, frames)
+			if (frame->address >= function->start && frame->address < function->end &&
+			    evalmap_is_eval(&native->evals, frame->address))
+				function->eval = true;
+	trim_stack(snapshot, frames);
+	vec_foreach (frame, frames)
+		save_instructions(native, snapshot, frame);
+	return true;
+}
+
+struct error *native_capsule_walk(struct capsule *capsule, struct native_frames *frames,
+				  enum reason *end_ret)
+{
+	const struct arch *arch = arch_by_machine(capsule->machine);
+	struct memory *memory = &capsule->snapshot.blocks.memory;
+	_cleanup_code_map_ struct code_map *map = NULL;
+	uint64_t used;
+	if (!arch)
+		return error_create(ERROR_UNSUPPORTED, "no unwinding of %s code",
+				    arch_machine_name(capsule->machine));
+	struct error *err = code_map_create_recorded(&capsule->code, memory, arch, &map);
+	if (err)
+		return err;
+	*end_ret = walk(map, arch, &capsule->snapshot.registers, memory, frames, &used);
+	return NULL;
+}
