@@ -3,10 +3,12 @@
  * unwind: how long the unwinding of a stack takes.
  *
  *   bench/unwind PID [SNAPSHOTS]
+ *   bench/unwind CAPSULE...
  *
  * Takes snapshots of the threads of a process that run, 200 if not said otherwise, and in the same stops lets libunwind walk over
  * ptrace, if pysample was built with it. Then walks over the snapshots: the first one with nothing known yet, and all of them again
- * and again. Times are CPU times of this process, system calls included.
+ * and again. With capsules (docs/formats.md) it does the same without a process. Times are CPU times of this process, system calls
+ * included.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -16,6 +18,7 @@
 
 #include "base/clock.h"
 #include "native.h"
+#include "snapshot/capsule.h"
 #include "snapshot/capture.h"
 #include "subject.h"
 #include "unwind/crosscheck.h"
@@ -192,6 +195,81 @@ static struct error *measure(struct bench *bench)
 	return NULL;
 }
 
+/* ---- capsules ---- */
+
+struct loaded {
+	struct capsule capsule;
+	struct code_map *map;
+	const struct arch *arch;
+};
+
+static struct error *load(const char *path, struct loaded *loaded)
+{
+	capsule_init(&loaded->capsule);
+	struct error *err = capsule_load(path, &loaded->capsule);
+	if (err)
+		return err;
+	loaded->arch = arch_by_machine(loaded->capsule.machine);
+	if (!loaded->arch || !loaded->capsule.has_code)
+		return error_create(ERROR_UNSUPPORTED, "%s has no native frames", path);
+	return code_map_create_recorded(&loaded->capsule.code,
+					&loaded->capsule.snapshot.blocks.memory, loaded->arch,
+					&loaded->map);
+}
+
+static void walk_capsule(struct loaded *loaded, struct native_frames *frames, struct walk_sum *sum)
+{
+	uint64_t used;
+	frames->count = 0;
+	enum reason end = walk(loaded->map, loaded->arch, &loaded->capsule.snapshot.registers,
+			       &loaded->capsule.snapshot.blocks.memory, frames, &used);
+	sum->frames += frames->count;
+	sum->complete += !end;
+	sum->walks++;
+}
+
+static void measure_capsules(struct loaded *loaded, size_t count)
+{
+	struct native_frames frames = { 0 };
+	struct walk_sum first = { 0 }, warm = { 0 };
+	uint64_t start_ns = cpu_ns(), ns;
+	for (size_t i = 0; i < count; i++)
+		walk_capsule(&loaded[i], &frames, &first);
+	uint64_t cold_ns = cpu_ns() - start_ns;
+	start_ns = cpu_ns();
+	do {
+		for (size_t i = 0; i < count; i++)
+			walk_capsule(&loaded[i], &frames, &warm);
+		ns = cpu_ns() - start_ns;
+	} while (ns < WARM_NS);
+	printf("%zu capsules, %.1f frames each, %.1f %% complete\n\n", count,
+	       each(warm.frames, warm.walks), 100 * each(warm.complete, warm.walks));
+	printf("first stacks          %12.0f ns a frame\n", each(cold_ns, first.frames));
+	printf("warm                  %12.1f ns a frame, %.0f ns a stack\n", each(ns, warm.frames),
+	       each(ns, warm.walks));
+	native_frames_vec_deinit(&frames);
+}
+
+static struct error *run_capsules(char **paths, size_t count)
+{
+	struct loaded *loaded = calloc(count, sizeof(*loaded));
+	struct error *err = loaded ? NULL : error_no_memory();
+	size_t done = 0;
+	for (; !err && done < count; done++)
+		err = load(paths[done], &loaded[done]);
+	if (!err)
+		measure_capsules(loaded, count);
+	for (size_t i = 0; i < done; i++) {
+		if (loaded[i].map)
+			code_map_destroy(loaded[i].map);
+		capsule_deinit(&loaded[i].capsule);
+	}
+	free(loaded);
+	return err;
+}
+
+/* ---- a process ---- */
+
 static struct error *run(struct bench *bench, pid_t pid)
 {
 	struct error *err = subject_open(pid, &bench->stopper, &bench->subject);
@@ -231,17 +309,27 @@ static void bench_deinit(struct bench *bench)
 	stopper_deinit(&bench->stopper);
 }
 
+static struct error *run_process(pid_t pid, size_t wanted)
+{
+	struct bench bench = { .wanted = wanted };
+	stopper_init(&bench.stopper);
+	struct error *err = run(&bench, pid);
+	bench_deinit(&bench);
+	return err;
+}
+
 int main(int argc, char **argv)
 {
-	struct bench bench = { .wanted = argc > 2 ? (size_t)atol(argv[2]) : SNAPSHOTS_DEFAULT };
-	if (argc < 2 || argc > 3 || atoi(argv[1]) <= 0 || !bench.wanted) {
-		fputs("usage: bench/unwind PID [SNAPSHOTS]\n", stderr);
+	size_t wanted = argc == 3 ? (size_t)atol(argv[2]) : SNAPSHOTS_DEFAULT;
+	int pid = argc > 1 ? atoi(argv[1]) : 0;
+	if (argc < 2 || (pid > 0 && (argc > 3 || !wanted))) {
+		fputs("usage: bench/unwind PID [SNAPSHOTS]\n       bench/unwind CAPSULE...\n",
+		      stderr);
 		return 2;
 	}
-	stopper_init(&bench.stopper);
-	_cleanup_error_ struct error *err = run(&bench, atoi(argv[1]));
+	_cleanup_error_ struct error *err =
+		pid > 0 ? run_process(pid, wanted) : run_capsules(argv + 1, (size_t)argc - 1);
 	if (err)
 		fprintf(stderr, "unwind: %s\n", err->message);
-	bench_deinit(&bench);
 	return err ? 1 : 0;
 }

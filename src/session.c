@@ -240,6 +240,7 @@ static void find_python(struct session *session, uint64_t now_ns)
 {
 	if (session->subject->runtime_count || now_ns < session->find_ns)
 		return;
+	ticker_forgive(&session->ticker);
 	if (subject_find_python(session->subject)) {
 		facts_of_python(session->profile, session->subject);
 		return;
@@ -275,6 +276,7 @@ static bool round_of_samples(struct session *session, uint64_t tick_ns)
 	case SUBJECT_ENDED:
 		return false;
 	case SUBJECT_EXECUTED:
+		ticker_forgive(&session->ticker);
 		session->find_interval_ns = FIND_NS_MIN;
 		session->find_ns = 0;
 		if (session->subject->runtime_count)

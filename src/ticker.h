@@ -28,10 +28,13 @@ struct ticker {
 	uint64_t good_ticks;        /* in a row without a skip */
 	uint64_t good_needed;       /* of them before the period halves */
 	bool raised;                /* the last change was to a shorter period */
+	bool forgiving;             /* what is skipped next does not count */
 };
 
 void ticker_init(struct ticker *ticker, double rate_hz, bool jitter, uint64_t start_ns,
 		 uint64_t duration_ns);
+/* What is skipped before the next tick says nothing of the cost of sampling: something else was done that happens once. */
+void ticker_forgive(struct ticker *ticker);
 /* The time of the next tick, and how many were skipped before it since the one before. False: the run is over. */
 bool ticker_next(struct ticker *ticker, uint64_t now_ns, uint64_t *tick_ns_ret,
 		 uint64_t *skipped_ret);

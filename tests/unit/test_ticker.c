@@ -86,6 +86,19 @@ static void a_rate_that_can_not_be_kept_is_lowered(void **state)
 	assert_int_equal(ticker.period_ns, NS_PER_MS);
 }
 
+static void what_is_forgiven_does_not_lower_the_rate(void **state)
+{
+	struct ticker ticker;
+	ticker_init(&ticker, 1000, false, START, 0);
+	uint64_t tick, skipped, now = START;
+	for (int i = 0; i < 500; i++) {
+		ticker_forgive(&ticker);
+		assert_true(ticker_next(&ticker, now, &tick, &skipped));
+		now = (tick > now ? tick : now) + 5 * NS_PER_MS;
+	}
+	assert_int_equal(ticker.longest_period_ns, NS_PER_MS);
+}
+
 static void one_stall_does_not_change_the_rate(void **state)
 {
 	struct ticker ticker;
@@ -112,6 +125,7 @@ int main(void)
 		cmocka_unit_test(what_was_slept_through_is_skipped),
 		cmocka_unit_test(the_last_tick_is_at_the_end),
 		cmocka_unit_test(a_rate_that_can_not_be_kept_is_lowered),
+		cmocka_unit_test(what_is_forgiven_does_not_lower_the_rate),
 		cmocka_unit_test(one_stall_does_not_change_the_rate),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
