@@ -45,11 +45,11 @@ static void save_instructions(struct native *native, struct snapshot *snapshot,
 		return;
 }
 
-bool native_capsule_save(struct native *native, struct snapshot *snapshot,
-			 struct capsule_code *code)
+bool native_capsule_save(struct native *native, const struct debuginfo_places *places,
+			 struct snapshot *snapshot, struct capsule_code *code)
 {
 	const struct native_frames *frames = &native->frames;
-	if (!recorded_save(native->map, native->subject->modules, frames, code))
+	if (!recorded_save(native->map, native->subject->modules, places, frames, code))
 		return false;
 	vec_foreach (function, &code->functions)
 		vec_foreach (frame, frames)

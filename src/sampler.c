@@ -554,7 +554,8 @@ enum reason sampler_take(struct sampler *sampler, struct thread *thread, const s
 }
 
 struct error *sampler_save(struct sampler *sampler, const struct thread *thread,
-			   const struct sample *sample, const char *path)
+			   const struct sample *sample, const struct debuginfo_places *places,
+			   const char *path)
 {
 	const struct py_runtime *py = sample->runtime ? &sample->runtime->py : NULL;
 	struct capsule_python python = { 0 };
@@ -571,9 +572,9 @@ struct error *sampler_save(struct sampler *sampler, const struct thread *thread,
 	struct capsule_code code = { 0 };
 	bool has_code = sample->native_count && !sampler->crosscheck, ok = true;
 	if (has_code)
-		ok = native_capsule_save(sampler->native, &sampler->snapshot, &code);
-	struct error *err = !ok ? error_no_memory() :
-				  capsule_save(path, sampler->subject->arch->elf_machine,
+		ok = native_capsule_save(sampler->native, places, &sampler->snapshot, &code);
+	struct error *err = !ok ? error_no_memory()
+				: capsule_save(path, sampler->subject->arch->elf_machine,
 					       thread->name, py ? &python : NULL,
 					       has_code ? &code : NULL, &sampler->snapshot);
 	capsule_code_deinit(&code);

@@ -11,6 +11,7 @@
 #include <stdint.h>
 
 #include "base/reason.h"
+#include "image/debuginfo.h"
 #include "native.h"
 #include "python/code.h"
 #include "python/frames.h"
@@ -92,6 +93,8 @@ void sampler_learn(struct sampler *sampler, struct thread *thread);
 enum reason sampler_take(struct sampler *sampler, struct thread *thread, const struct activity *now,
 			 struct sample *sample_ret);
 
-/* Saves what the last successful sampler_take, with keep_codes set, copied; native frames too, unless they are libunwind's. */
+/* Saves what the last successful sampler_take, with keep_codes set, copied; native frames too, unless they are libunwind's, with names
+ * also from debug files at @places. */
 struct error *sampler_save(struct sampler *sampler, const struct thread *thread,
-			   const struct sample *sample, const char *path);
+			   const struct sample *sample, const struct debuginfo_places *places,
+			   const char *path);

@@ -122,6 +122,24 @@ static void note_stop(struct session *session, enum reason reason)
 		stats_count(stats, STATS_SLEEPERS_UNSTOPPED, 1);
 }
 
+/* Where names of native functions may be. @root is to be closed. */
+static struct debuginfo_places open_places(const struct session *session, struct rootfs *root)
+{
+	root->fd = -1;
+	error_destroy(rootfs_open(session->subject->process, root));
+	return (struct debuginfo_places){
+		.root_fd = root->fd,
+		.dirs = session->options->debug_dirs.items,
+		.dir_count = session->options->debug_dirs.count,
+	};
+}
+
+static void close_places(struct rootfs *root)
+{
+	if (root->fd >= 0)
+		rootfs_close(root);
+}
+
 /* One capsule a file: DIR/PID-TID-NUMBER.json. A folder that can not be written ends the saving, not the run. */
 static void save_capsule(struct session *session, const struct thread *thread,
 			 const struct sample *sample)
@@ -133,7 +151,11 @@ static void save_capsule(struct session *session, const struct thread *thread,
 		path = NULL;
 		return;
 	}
-	_cleanup_error_ struct error *err = sampler_save(&session->sampler, thread, sample, path);
+	struct rootfs root;
+	struct debuginfo_places places = open_places(session, &root);
+	_cleanup_error_ struct error *err =
+		sampler_save(&session->sampler, thread, sample, &places, path);
+	close_places(&root);
 	if (!err)
 		return;
 	stats_note(&session->profile->stats, "capsules were not saved any more: %s", err->message);
@@ -441,16 +463,10 @@ static void count_reads(struct session *session)
 static void resolve_names(void *data)
 {
 	struct session *session = data;
-	struct rootfs root = { .fd = -1 };
-	_cleanup_error_ struct error *err = rootfs_open(session->subject->process, &root);
-	struct debuginfo_places places = {
-		.root_fd = err ? -1 : root.fd,
-		.dirs = session->options->debug_dirs.items,
-		.dir_count = session->options->debug_dirs.count,
-	};
+	struct rootfs root;
+	struct debuginfo_places places = open_places(session, &root);
 	symbolize_resolve(session->symbolize, &places);
-	if (!err)
-		rootfs_close(&root);
+	close_places(&root);
 }
 
 static struct error *name_native_frames(struct session *session)

@@ -15,6 +15,7 @@
 
 struct saver {
 	struct code_map *map;
+	const struct debuginfo_places *places;
 	struct capsule_code *code;
 	struct symbolizer *symbolizer; /* of the image below, kept from frame to frame */
 	const struct image *image;
@@ -76,8 +77,8 @@ static char *name_of(struct saver *saver, const struct code_place *place, uint64
 			symbolizer_destroy(saver->symbolizer);
 		saver->symbolizer = NULL;
 		saver->image = place->image;
-		error_destroy(
-			symbolizer_create(place->image, path_of(place), NULL, &saver->symbolizer));
+		error_destroy(symbolizer_create(place->image, path_of(place), saver->places,
+						&saver->symbolizer));
 	}
 	struct function function;
 	if (!saver->symbolizer ||
@@ -193,9 +194,10 @@ static bool save_executable(const struct maps *maps, struct capsule_ranges *rang
 }
 
 bool recorded_save(struct code_map *map, struct modules *modules,
-		   const struct native_frames *frames, struct capsule_code *code)
+		   const struct debuginfo_places *places, const struct native_frames *frames,
+		   struct capsule_code *code)
 {
-	struct saver saver = { .map = map, .code = code };
+	struct saver saver = { .map = map, .places = places, .code = code };
 	bool ok = save_executable(modules_maps(modules), &code->executable);
 	vec_foreach (frame, frames)
 		ok = ok && (capsule_code_find(code, frame->address) ||

@@ -11,17 +11,19 @@
 #include <stdint.h>
 
 #include "arch/arch.h"
+#include "image/debuginfo.h"
 #include "image/modules.h"
 #include "snapshot/capsule_code.h"
 #include "unwind/code_map.h"
 #include "unwind/walk.h"
 
 /*
- * Adds all that a walk over @frames needed to @code, an empty one, with names. False without memory; what was added is to be
+ * Adds all that a walk over @frames needed to @code, an empty one, with names, also from debug files at @places. False without memory; what was added is to be
  * released in any case.
  */
 bool recorded_save(struct code_map *map, struct modules *modules,
-		   const struct native_frames *frames, struct capsule_code *code);
+		   const struct debuginfo_places *places, const struct native_frames *frames,
+		   struct capsule_code *code);
 
 struct recorded;
 

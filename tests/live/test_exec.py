@@ -67,10 +67,10 @@ def test_case_1_exec_of_a_program_without_python(usual_python, how):
 def test_case_2_exec_many_times_under_1_khz(usual_python, how, rounds):
     """
     Given a target that executes itself 500 times as fast as it can, or 200 times from a thread that the kernel renames to
-    the leader: all rounds are done, the last one is sampled as any program, and the target ends as it should.
+    the leader: all rounds are done, the last one is sampled (1 s; the rate may have been lowered), and the target ends as it should.
     """
     with targets.python(usual_python, "exec_again.py", how, rounds, options=["-I", "-S", "-E"]) as target:
         with runs.recording("-p", target.pid, "-F", 1000, "-d", "60s") as run:
             assert target.wait_end(patience_s=60)[-1] == "done %d" % rounds
             stacks = run.result().ok().stacks()
-    assert sum(weight for frames, weight in stacks.items() if any(frame.name == "last_round" for frame in frames)) > 200
+    assert sum(weight for frames, weight in stacks.items() if any(frame.name == "last_round" for frame in frames)) > 50
