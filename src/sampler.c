@@ -434,6 +434,19 @@ static enum reason take_running(struct sampler *sampler, struct grab *grab)
 	return reason;
 }
 
+/*
+ * The last look before a stop. A thread that ran a moment ago and sleeps now would get EINTR from some system calls; its stack is
+ * still the one it had.
+ */
+static bool falls_asleep(struct thread *thread, struct activity *now)
+{
+	activity_look(&thread->files, now);
+	if (now->state != ACTIVITY_BLOCKED || now->syscall == ACTIVITY_NO_SYSCALL)
+		return false;
+	activity_count(&thread->files, now);
+	return true;
+}
+
 static enum reason capture(struct sampler *sampler, struct grab *grab, const struct activity *now)
 {
 	struct capture_wants wants = wants_of(sampler, grab);
@@ -443,6 +456,13 @@ static enum reason capture(struct sampler *sampler, struct grab *grab, const str
 				      grab, &sampler->snapshot);
 	if (sampler->nonblocking)
 		return take_running(sampler, grab);
+	struct activity again;
+	if (!sampler->hold && !sampler->crosscheck && falls_asleep(grab->thread, &again)) {
+		enum reason reason = capture_asleep(&sampler->capture, grab->thread, &again, &wants,
+						    grab_stack, grab, &sampler->snapshot);
+		if (reason != REASON_MOVED)
+			return reason;
+	}
 	return capture_held(&sampler->capture, grab->thread, &wants, grab_stack, grab,
 			    &sampler->snapshot);
 }
@@ -498,7 +518,9 @@ static enum reason walk_native(struct sampler *sampler, struct thread *thread,
 	if (!again || sampler->nonblocking)
 		return reason;
 	struct activity running = { .state = ACTIVITY_RUNNING };
+	sampler->hold = true;
 	enum reason taken = take(sampler, thread, sampled, &running);
+	sampler->hold = false;
 	if (taken && taken != REASON_DEPTH_LIMIT)
 		return reason;
 	return native_walk(sampler->native, &sampler->snapshot, &sampled->stack_need);
@@ -551,32 +573,4 @@ enum reason sampler_take(struct sampler *sampler, struct thread *thread, const s
 	}
 	*sample_ret = sample;
 	return REASON_OK;
-}
-
-struct error *sampler_save(struct sampler *sampler, const struct thread *thread,
-			   const struct sample *sample, const struct debuginfo_places *places,
-			   const char *path)
-{
-	const struct py_runtime *py = sample->runtime ? &sample->runtime->py : NULL;
-	struct capsule_python python = { 0 };
-	if (py)
-		python = (struct capsule_python){
-			.version = py->version,
-			.debug_build = py->debug_build,
-			.ob_head_extra = py->ob_head_extra,
-			.runtime_address = py->runtime_address,
-			.code_type = py->code_type,
-			.current_address = py->current_address,
-			.tstate = sample->tstate,
-		};
-	struct capsule_code code = { 0 };
-	bool has_code = sample->native_count && !sampler->crosscheck, ok = true;
-	if (has_code)
-		ok = native_capsule_save(sampler->native, places, &sampler->snapshot, &code);
-	struct error *err = !ok ? error_no_memory()
-				: capsule_save(path, sampler->subject->arch->elf_machine,
-					       thread->name, py ? &python : NULL,
-					       has_code ? &code : NULL, &sampler->snapshot);
-	capsule_code_deinit(&code);
-	return err;
 }

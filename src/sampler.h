@@ -54,6 +54,7 @@ struct sampler {
 	enum reason crosscheck_end;
 	bool nonblocking;
 	bool keep_codes;  /* copy code objects with the next sample, for a capsule */
+	bool hold;        /* the next thread is held whether it sleeps or not */
 	bool lists_read;  /* in this round: sampler_round */
 	bool lists_stale; /* an interpreter was met that they did not have */
 	struct py_tstate tstate;

@@ -88,6 +88,7 @@ def test_case_5_dump_beside_a_thread_in_uninterruptible_sleep(usual_python, help
     with targets.python(usual_python, "vforks.py", helpers, 4) as target:
         sleeper = int(target.words[0])
         procfs.wait_until(lambda: procfs.state(target.pid, sleeper) == "D", "a thread in D")
+        procfs.wait_until(lambda: "busy" in runs.names(runs.record(target, 0.1).stacks()), "the main thread at work")
         dumped = runs.dump(target, patience_s=3)
         assert sleeper in dumped
         assert "busy" in [frame.name for frame in runs.frames_of(dumped[target.pid])]
