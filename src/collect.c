@@ -4,14 +4,16 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
+#include "base/hash.h"
 #include "base/vec.h"
 
 void collector_deinit(struct collector *collector)
 {
 	free(collector->frames);
 	merged_vec_deinit(&collector->merged);
-	*collector = (struct collector){ 0 };
+	memset(collector, 0, sizeof(*collector));
 }
 
 static uint32_t python_frame(struct profile *profile, const struct sample_frame *frame)
@@ -41,10 +43,9 @@ static bool is_runtime(const struct subject *subject, const struct module *modul
 	return false;
 }
 
-static uint32_t native_frame(struct collector *collector, struct profile *profile,
-			     const struct native_frame *frame)
+static uint32_t native_frame_anew(struct collector *collector, struct profile *profile,
+				  const struct native_frame *frame, const struct code_place *code)
 {
-	const struct code_place *code = code_map_find(collector->native->map, frame->address);
 	struct symbolize_place place = { .vaddr = frame->address };
 	switch (code->kind) {
 	case CODE_MODULE:
@@ -52,6 +53,9 @@ static uint32_t native_frame(struct collector *collector, struct profile *profil
 		place.path = code->module ? code->module->path : "[vdso]";
 		place.vaddr = frame->address - code->bias;
 		place.is_runtime = is_runtime(collector->native->subject, code->module);
+		code_place_function(code, frame->address, &place.function);
+		if (code->row && (code->row->flags & CFI_ROW_SIGNAL_FRAME))
+			place.name = "[signal]";
 		break;
 	case CODE_GENERATED:
 		place.path = "[jit]";
@@ -59,12 +63,38 @@ static uint32_t native_frame(struct collector *collector, struct profile *profil
 		break;
 	case CODE_ANONYMOUS:
 		place.path = "[anon]";
+		place.vaddr = frame->address - code->bias;
 		break;
 	case CODE_NONE:
 		place.path = "[not code]";
 		break;
 	}
 	return profile_frame(profile, symbolize_function(collector->symbolize, profile, &place), 0);
+}
+
+static void refresh_cache(struct collector *collector)
+{
+	const struct native *native = collector->native;
+	uint64_t generation = code_map_generation(native->map);
+	if (collector->cache_image == native->image_number &&
+	    collector->cache_generation == generation)
+		return;
+	collector->cache_image = native->image_number;
+	collector->cache_generation = generation;
+	memset(collector->cache, 0, sizeof(collector->cache));
+}
+
+static uint32_t native_frame(struct collector *collector, struct profile *profile,
+			     const struct native_frame *frame)
+{
+	struct collected *cached =
+		&collector->cache[hash_mix(frame->address) & (COLLECT_CACHE - 1)];
+	if (frame->address && cached->address == frame->address)
+		return cached->frame;
+	const struct code_place *code = code_map_find(collector->native->map, frame->address);
+	cached->frame = native_frame_anew(collector, profile, frame, code);
+	cached->address = code->kind == CODE_MODULE ? frame->address : 0;
+	return cached->frame;
 }
 
 struct lists {
@@ -82,6 +112,19 @@ static bool is_entry(const void *data, size_t python)
 {
 	const struct lists *lists = data;
 	return lists->sample->frames[python].entry;
+}
+
+/*
+ * With -X perf an evaluation loop is called through generated code of its own, named "py::FUNCTION:FILE". The name may come late:
+ * CPython writes it to a buffer first.
+ */
+static bool is_trampoline(const void *data, size_t native)
+{
+	const struct lists *lists = data;
+	const struct code_place *code =
+		code_map_find(lists->native->map, lists->sample->native[native].address);
+	return code->kind == CODE_ANONYMOUS ||
+	       (code->kind == CODE_GENERATED && !strncmp(code->range->name, "py::", 4));
 }
 
 static bool add(struct collector *collector, size_t *at, uint32_t frame)
@@ -104,6 +147,9 @@ static bool is_again(const struct sample *sample, size_t i)
 static bool add_python_alone(struct collector *collector, struct profile *profile,
 			     const struct sample *sample, size_t *at)
 {
+	enum reason end = sample->end ? sample->end : sample->native_end;
+	if (end && !add(collector, at, cut_mark(profile, end)))
+		return false;
 	for (size_t i = sample->count; i-- > 0;) {
 		uint32_t frame = is_again(sample, i) ? collector->frames[*at - 1]
 						     : python_frame(profile, &sample->frames[i]);
@@ -120,15 +166,23 @@ static bool add_merged(struct collector *collector, struct profile *profile,
 	struct merge_input input = {
 		.native_count = sample->native_count,
 		.python_count = sample->count,
-		.native_complete = sample->native_end == REASON_OK,
+		.native_complete = !sample->native_end,
+		.python_cut = sample->end,
 		.data = &lists,
 		.is_eval = is_eval,
+		.is_trampoline = is_trampoline,
 		.is_entry = is_entry,
 	};
+	refresh_cache(collector);
 	enum merge_result result = merge(&input, &collector->merged);
 	if (result == MERGE_NO_MEMORY)
 		return false;
 	collector->mismatches += result == MERGE_MISMATCH;
+	enum reason end = sample->end           ? sample->end
+			  : result == MERGE_CUT ? REASON_OK
+						: sample->native_end;
+	if (end && !add(collector, at, cut_mark(profile, end)))
+		return false;
 	for (size_t i = collector->merged.count; i-- > 0;) {
 		const struct merged *item = &collector->merged.items[i];
 		uint32_t frame = 0;
@@ -140,7 +194,9 @@ static bool add_merged(struct collector *collector, struct profile *profile,
 			frame = python_frame(profile, &sample->frames[item->index]);
 			break;
 		case MERGED_MARK:
-			frame = mark(profile, "[native and Python frames do not fit]");
+			frame = item->index == MERGED_CUT
+					? cut_mark(profile, sample->native_end)
+					: mark(profile, "[native and Python frames do not fit]");
 			break;
 		}
 		if (!add(collector, at, frame))
@@ -153,15 +209,12 @@ enum reason collect_stack(struct collector *collector, struct profile *profile,
 			  const struct sample *sample, uint32_t *stack_ret, enum reason *end_ret)
 {
 	size_t at = 0;
-	enum reason end = sample->end ? sample->end : sample->native_end;
-	if (end && !add(collector, &at, cut_mark(profile, end)))
-		return REASON_NO_MEMORY;
 	bool added = sample->native_count ? add_merged(collector, profile, sample, &at)
 					  : add_python_alone(collector, profile, sample, &at);
 	if (!added)
 		return REASON_NO_MEMORY;
 	enum reason reason = profile_stack(profile, collector->frames, at, stack_ret);
 	if (!reason)
-		*end_ret = end;
+		*end_ret = sample->end ? sample->end : sample->native_end;
 	return reason;
 }

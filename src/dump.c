@@ -3,11 +3,14 @@
 #include "dump.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "collect.h"
 #include "dump_print.h"
 #include "facts.h"
+#include "image/rootfs.h"
 #include "names.h"
 #include "sampler.h"
 #include "subject.h"
@@ -19,6 +22,8 @@ struct dump {
 	const struct options *options;
 	struct subject *subject;
 	struct sampler sampler;
+	struct native native;
+	struct symbolize *symbolize; /* with native frames */
 	struct profile *profile;
 	struct collector collector;
 	struct dump_threads threads;
@@ -64,6 +69,7 @@ static bool look_at(struct dump *dump, struct thread *thread, struct dump_thread
 	out->python = reason != REASON_NO_THREAD_STATE;
 	out->stack = PROFILE_NONE;
 	if (!reason) {
+		out->python = sample.runtime != NULL;
 		out->gil = sample.gil;
 		reason = collect_stack(&dump->collector, dump->profile, &sample, &out->stack,
 				       &out->end);
@@ -115,6 +121,42 @@ static void add_names(struct dump *dump)
 	dump->threads.count = kept;
 }
 
+static struct error *begin_native(struct dump *dump)
+{
+	struct error *err = native_refresh(&dump->native, clock_now_ns());
+	if (!err)
+		err = symbolize_create(&dump->symbolize);
+	dump->collector.native = &dump->native;
+	dump->collector.symbolize = dump->symbolize;
+	return err;
+}
+
+static struct error *name_native_frames(struct dump *dump)
+{
+	struct rootfs root = { .fd = -1 };
+	_cleanup_error_ struct error *none = rootfs_open(dump->subject->process, &root);
+	struct debuginfo_places places = {
+		.root_fd = none ? -1 : root.fd,
+		.dirs = dump->options->debug_dirs.items,
+		.dir_count = dump->options->debug_dirs.count,
+	};
+	symbolize_resolve(dump->symbolize, &places);
+	if (!none)
+		rootfs_close(&root);
+
+	size_t count = dump->threads.count;
+	_cleanup_free_ uint32_t *stacks = calloc(count + 1, sizeof(*stacks));
+	if (!stacks)
+		return error_no_memory();
+	for (size_t i = 0; i < count; i++)
+		stacks[i] = dump->threads.items[i].stack;
+	struct error *err = symbolize_rewrite_stacks(dump->symbolize, dump->options->native_mode,
+						     &dump->profile, stacks, count);
+	for (size_t i = 0; !err && i < count; i++)
+		dump->threads.items[i].stack = stacks[i];
+	return err;
+}
+
 static struct error *dump_all(struct dump *dump, struct stopper *stopper)
 {
 	const struct options *options = dump->options;
@@ -122,16 +164,23 @@ static struct error *dump_all(struct dump *dump, struct stopper *stopper)
 	if (err)
 		return err;
 	struct subject *subject = dump->subject;
-	if (!subject->runtime_count)
+	if (!subject->runtime_count && !options->native)
 		return error_create(subject->python_error->code, "process %d: %s",
 				    (int)options->pid, subject->python_error->message);
-	err = sampler_init(&dump->sampler, subject, NULL, options->nonblocking);
+	native_init(&dump->native, subject);
+	err = sampler_init(&dump->sampler, subject, options->native ? &dump->native : NULL,
+			   options->nonblocking);
 	if (!err)
 		err = profile_create(&dump->profile);
 	if (err)
 		return err;
 	facts_of_run(dump->profile, subject, options);
-	err = look_at_all(dump);
+	if (options->native)
+		err = begin_native(dump);
+	if (!err)
+		err = look_at_all(dump);
+	if (!err && options->native)
+		err = name_native_frames(dump);
 	if (err)
 		return err;
 	add_names(dump);
@@ -154,6 +203,9 @@ int dump_run(const struct options *options)
 	if (err)
 		fprintf(stderr, "pysample: %s\n", err->message);
 	sampler_deinit(&dump.sampler);
+	native_deinit(&dump.native);
+	if (dump.symbolize)
+		symbolize_destroy(dump.symbolize);
 	if (dump.subject)
 		subject_close(dump.subject);
 	if (dump.profile)

@@ -31,6 +31,7 @@ static bool list_frames(const struct profile *profile, uint32_t stack, bool reve
 }
 
 struct frame_text {
+	enum profile_kind kind;
 	const char *name;
 	const char *file; /* NULL: none */
 	uint32_t line;
@@ -42,6 +43,7 @@ static struct frame_text text_of(const struct profile *profile, const char *cons
 	const struct profile_frame *frame = &profile->frames.items[id];
 	const struct profile_function *function = &profile->functions.items[frame->function];
 	return (struct frame_text){
+		.kind = function->kind,
 		.name = intern_text(&profile->strings, function->name),
 		.file = function->file == PROFILE_NONE ? NULL : files[function->file],
 		.line = frame->line,
@@ -106,7 +108,11 @@ static void add_title(struct strbuf *buf, const struct profile *profile)
 		strbuf_addc(buf, ' ');
 		text_escape(buf, facts->argv.bytes + at, TEXT_LINE, NULL);
 	}
-	strbuf_addf(buf, "\nPython %s", facts->python_version ? facts->python_version : "?");
+	strbuf_addc(buf, '\n');
+	/* With native frames a process without Python can be shown too. */
+	if (!facts->python_version)
+		return;
+	strbuf_addf(buf, "Python %s", facts->python_version);
 	if (facts->runtime) {
 		strbuf_adds(buf, " (");
 		text_escape(buf, facts->runtime, TEXT_LINE, NULL);
@@ -148,6 +154,7 @@ static json_t *json_text(const char *text)
 static json_t *json_frame(const struct frame_text *frame)
 {
 	json_t *object = json_object();
+	json_object_set_new(object, "kind", json_string(profile_kind_name(frame->kind)));
 	json_object_set_new(object, "name", json_text(frame->name));
 	json_object_set_new(object, "file", frame->file ? json_text(frame->file) : json_null());
 	json_object_set_new(object, "line", frame->line ? json_integer(frame->line) : json_null());

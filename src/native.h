@@ -19,7 +19,10 @@ struct native {
 	struct evalmap evals;
 	size_t eval_runtimes; /* runtimes whose loops are in evals */
 	uint64_t image_number;
+	uint64_t maps_ns; /* when they were last read because code was met that they do not have */
 	struct native_frames frames; /* of the last walk, innermost first */
+	struct memory_range
+		missing; /* what the last walk lacked beside the stack; of size 0: nothing */
 };
 
 /* A zeroed one is empty; @subject must outlive it. */
@@ -33,7 +36,8 @@ struct error *native_refresh(struct native *native, uint64_t now_ns);
 size_t native_stack_bytes(uint64_t need);
 
 /*
- * Fills frames from @snapshot. REASON_OK: down to the outermost frame. @need is the thread's and is kept up to date: it grows at once
- * and shrinks slowly.
+ * Fills frames from @snapshot. REASON_OK: down to the outermost frame. REASON_STACK_CUT: more of the stack has to be copied; take
+ * the thread again, and missing with it: a stack that the thread left for a signal handler's. @need is the thread's and is kept up
+ * to date: it grows at once and shrinks slowly.
  */
 enum reason native_walk(struct native *native, struct snapshot *snapshot, uint64_t *need);

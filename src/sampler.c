@@ -14,6 +14,9 @@
 /* A thread that is no Python one is looked for in the lists at least once in this many rounds. */
 #define LISTS_PAUSE_MAX 127
 
+/* How often a thread is taken again because its stack was not wholly copied: it doubles each time. */
+#define RETAKES_MAX 6
+
 /* What a grab works on. */
 struct grab {
 	struct sampler *sampler;
@@ -506,24 +509,37 @@ static enum reason take(struct sampler *sampler, struct thread *thread, struct s
 	return end;
 }
 
-/* The native frames of what was taken. A sleeper whose walk needs more than sp and pc is held after all, once. */
-static enum reason walk_native(struct sampler *sampler, struct thread *thread,
-			       struct sampled *sampled)
+static bool is_usable(enum reason taken)
 {
-	if (sampler->crosscheck)
-		return sampler->crosscheck_end;
-	enum reason reason = native_walk(sampler->native, &sampler->snapshot, &sampled->stack_need);
-	bool again = reason == REASON_STACK_CUT || (sampler->snapshot.kind == SNAPSHOT_ASLEEP &&
-						    reason && reason != REASON_DEPTH_LIMIT);
-	if (!again || sampler->nonblocking)
-		return reason;
-	struct activity running = { .state = ACTIVITY_RUNNING };
-	sampler->hold = true;
-	enum reason taken = take(sampler, thread, sampled, &running);
-	sampler->hold = false;
-	if (taken && taken != REASON_DEPTH_LIMIT)
-		return reason;
-	return native_walk(sampler->native, &sampler->snapshot, &sampled->stack_need);
+	return !taken || taken == REASON_DEPTH_LIMIT;
+}
+
+/*
+ * The native frames of what was taken. Where more of the stack is needed it is taken again; a sleeper whose walk needs more than sp
+ * and pc is held after all, once. Otherwise as take.
+ */
+static enum reason walk_native(struct sampler *sampler, struct thread *thread,
+			       struct sampled *sampled, const struct activity *now,
+			       enum reason taken, enum reason *end_ret)
+{
+	const struct activity running = { .state = ACTIVITY_RUNNING };
+	for (int i = 0; is_usable(taken); i++) {
+		enum reason end = sampler->crosscheck
+					  ? sampler->crosscheck_end
+					  : native_walk(sampler->native, &sampler->snapshot,
+							&sampled->stack_need);
+		*end_ret = end;
+		bool cut = end == REASON_STACK_CUT,
+		     asleep = sampler->snapshot.kind == SNAPSHOT_ASLEEP;
+		if (!end || end == REASON_DEPTH_LIMIT || i == RETAKES_MAX || !(cut || asleep) ||
+		    sampler->nonblocking || sampler->crosscheck)
+			break;
+		plan_add(&sampled->plan, &sampler->native->missing);
+		sampler->hold = !cut;
+		taken = take(sampler, thread, sampled, cut && asleep ? now : &running);
+		sampler->hold = false;
+	}
+	return taken;
 }
 
 static void sweep_codes(struct subject *subject)
@@ -549,13 +565,16 @@ enum reason sampler_take(struct sampler *sampler, struct thread *thread, const s
 	sweep_codes(subject);
 	learn_thread_pointer(sampler, thread, sampled);
 	enum reason end = take(sampler, thread, sampled, now);
+	struct sample sample = { 0 };
+	bool has_native = sampler->native && sampler->snapshot.kind != SNAPSHOT_RUNNING;
+	if (has_native)
+		end = walk_native(sampler, thread, sampled, now, end, &sample.native_end);
 	sampled->never_python = end == REASON_NO_THREAD_STATE;
-	if (end && end != REASON_DEPTH_LIMIT)
+	if (!is_usable(end))
 		return end;
 
-	struct sample sample = { .end = end };
-	if (sampler->native && sampler->snapshot.kind != SNAPSHOT_RUNNING) {
-		sample.native_end = walk_native(sampler, thread, sampled);
+	sample.end = end;
+	if (has_native) {
 		sample.native = sampler->native->frames.items;
 		sample.native_count = sampler->native->frames.count;
 	}

@@ -61,6 +61,9 @@ static const char *const prefixes[] = {
 	"trampoline_",
 	"py_trampoline_",
 	"_Py_trampoline_",
+	"function_code_fastcall",
+	"_Py_UnixMain",
+	"_PyMethodDescr_",
 };
 
 bool glue_is_one(const char *name)

@@ -9,12 +9,14 @@
 
 #include "aggregate/glue.h"
 #include "image/demangle.h"
+#include "image/stubs.h"
 #include "image/symbolizer.h"
 
 struct address {
 	uint32_t function;   /* of the profile */
 	struct image *image; /* NULL once resolved */
 	uint64_t vaddr;
+	uint64_t start; /* of its function; 0: not known */
 	char *path;
 	char *name; /* NULL: none was found */
 	bool is_runtime;
@@ -54,6 +56,7 @@ static bool add_address(struct symbolize *symbolize, uint32_t function,
 		.function = function,
 		.image = place->image,
 		.vaddr = place->vaddr,
+		.start = place->function,
 		.path = strdup(place->path),
 		.name = place->name ? strdup(place->name) : NULL,
 		.is_runtime = place->is_runtime,
@@ -81,15 +84,40 @@ static int by_image(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-static void name_address(struct symbolizer *symbolizer, struct address *address)
+/* NULL: none. The caller frees it. */
+static char *find_name(struct symbolizer *symbolizer, uint64_t vaddr)
 {
 	struct function function;
-	if (!symbolizer_find(symbolizer, address->vaddr, &function))
-		return;
+	if (!symbolizer_find(symbolizer, vaddr, &function))
+		return NULL;
 	char *readable = demangle(function.name);
-	address->name = readable ? readable : function.name;
-	if (readable)
-		free(function.name);
+	if (!readable)
+		return function.name;
+	free(function.name);
+	return readable;
+}
+
+/* A stub that a call to another library, or to a function with several versions, goes through. */
+static char *find_stub_name(struct symbolizer *symbolizer, const struct image *image,
+			    uint64_t vaddr)
+{
+	struct stub stub;
+	if (!stub_find(image, vaddr, &stub))
+		return NULL;
+	_cleanup_free_ char *found =
+		stub.name ? demangle(stub.name) : find_name(symbolizer, stub.chooser);
+	const char *name = found ? found : stub.name;
+	char *text = NULL;
+	if (!name || asprintf(&text, "%s@plt", name) < 0)
+		return NULL;
+	return text;
+}
+
+static void name_address(struct symbolizer *symbolizer, struct address *address)
+{
+	address->name = find_stub_name(symbolizer, address->image, address->vaddr);
+	if (!address->name)
+		address->name = find_name(symbolizer, address->vaddr);
 }
 
 void symbolize_resolve(struct symbolize *symbolize, const struct debuginfo_places *places)
@@ -156,7 +184,9 @@ static bool is_left_out(const struct rewrite *rewrite, const struct address *add
 static uint32_t native_function(struct rewrite *rewrite, const struct address *address)
 {
 	char text[32];
-	snprintf(text, sizeof(text), "+%#" PRIx64, address->vaddr);
+	/* All addresses in a function are one function, with a name or without. */
+	snprintf(text, sizeof(text), "+%#" PRIx64,
+		 address->start ? address->start : address->vaddr);
 	return profile_function(rewrite->fresh, address->name ? address->name : text, address->path,
 				0, PROFILE_NATIVE);
 }
@@ -219,6 +249,19 @@ static struct error *copy_samples(struct rewrite *rewrite)
 	return NULL;
 }
 
+static struct error *copy_stacks(struct rewrite *rewrite, uint32_t *stacks, size_t count)
+{
+	for (size_t i = 0; i < count; i++) {
+		size_t depth;
+		if (stacks[i] == PROFILE_NONE)
+			continue;
+		if (!map_stack(rewrite, stacks[i], &depth) ||
+		    profile_stack(rewrite->fresh, rewrite->path, depth, &stacks[i]))
+			return error_no_memory();
+	}
+	return NULL;
+}
+
 static struct error *copy_threads(const struct profile *old, struct profile *fresh)
 {
 	vec_foreach (thread, &old->threads) {
@@ -233,6 +276,12 @@ static struct error *copy_threads(const struct profile *old, struct profile *fre
 struct error *symbolize_rewrite(struct symbolize *symbolize, enum symbolize_mode mode,
 				struct profile **profile)
 {
+	return symbolize_rewrite_stacks(symbolize, mode, profile, NULL, 0);
+}
+
+struct error *symbolize_rewrite_stacks(struct symbolize *symbolize, enum symbolize_mode mode,
+				       struct profile **profile, uint32_t *stacks, size_t count)
+{
 	_cleanup_profile_ struct profile *fresh = NULL;
 	struct error *err = profile_create(&fresh);
 	if (err)
@@ -246,6 +295,8 @@ struct error *symbolize_rewrite(struct symbolize *symbolize, enum symbolize_mode
 	err = copy_threads(*profile, fresh);
 	if (!err)
 		err = copy_samples(&rewrite);
+	if (!err)
+		err = copy_stacks(&rewrite, stacks, count);
 	free(rewrite.path);
 	if (err)
 		return err;

@@ -29,7 +29,8 @@ struct symbolize_place {
 	struct image *image; /* NULL: no names to be had */
 	const char *path;    /* of the file, in the target's root; "[vdso]", "[anon]", … */
 	const char *name;    /* known already, as of generated code; NULL otherwise */
-	uint64_t vaddr;      /* in the image; the address itself where there is no image */
+	uint64_t vaddr;      /* in the image; elsewhere from the start of its mapping */
+	uint64_t function;   /* vaddr where its function begins; 0: not known */
 	bool is_runtime;     /* the image holds the interpreter */
 };
 
@@ -49,3 +50,6 @@ void symbolize_resolve(struct symbolize *symbolize, const struct debuginfo_place
 /* Replaces *@profile by one with names. On failure it stays as it is. */
 struct error *symbolize_rewrite(struct symbolize *symbolize, enum symbolize_mode mode,
 				struct profile **profile);
+/* The same, and the ids of the @count @stacks become those of the new profile; PROFILE_NONE stays. */
+struct error *symbolize_rewrite_stacks(struct symbolize *symbolize, enum symbolize_mode mode,
+				       struct profile **profile, uint32_t *stacks, size_t count);

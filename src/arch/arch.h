@@ -17,6 +17,7 @@
 #include <stdint.h>
 
 #include "arch/decode.h"
+#include "arch/flow.h"
 
 /* Room for the register numbers of every CPU here, DWARF numbering. */
 #define ARCH_REGISTERS_MAX 33

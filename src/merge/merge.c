@@ -43,8 +43,39 @@ static size_t count_evals(const struct merge_input *input)
  */
 static size_t spare_evals(const struct merge_input *input)
 {
+	if (!input->native_complete || input->python_cut)
+		return 0;
 	size_t evals = count_evals(input), groups = count_groups(input);
-	return input->native_complete && evals > groups ? evals - groups : 0;
+	return evals > groups ? evals - groups : 0;
+}
+
+static bool add_group(const struct merge_input *input, size_t *python, struct merged_vec *merged)
+{
+	size_t end = group_end(input, *python);
+	for (; *python < end; (*python)++)
+		if (!add(merged, MERGED_PYTHON, *python))
+			return false;
+	return true;
+}
+
+/* The trampoline around an evaluation loop is the native frame after it. */
+static size_t skip_trampoline(const struct merge_input *input, size_t native)
+{
+	bool is_one = input->is_trampoline && native + 1 < input->native_count &&
+		      input->is_trampoline(input->data, native + 1);
+	return native + is_one;
+}
+
+/* Python frames that no loop was found for: the outer ones. */
+static enum merge_result add_rest(const struct merge_input *input, size_t python,
+				  struct merged_vec *merged)
+{
+	if (!add(merged, MERGED_MARK, input->native_complete ? MERGED_MISFIT : MERGED_CUT))
+		return MERGE_NO_MEMORY;
+	for (; python < input->python_count; python++)
+		if (!add(merged, MERGED_PYTHON, python))
+			return MERGE_NO_MEMORY;
+	return input->native_complete ? MERGE_MISMATCH : MERGE_CUT;
 }
 
 enum merge_result merge(const struct merge_input *input, struct merged_vec *merged)
@@ -53,25 +84,19 @@ enum merge_result merge(const struct merge_input *input, struct merged_vec *merg
 	size_t spare = spare_evals(input), python = 0;
 	bool fits = spare <= 1;
 	for (size_t i = 0; i < input->native_count; i++) {
-		if (!input->is_eval(input->data, i) || spare || python == input->python_count) {
-			spare -= spare && input->is_eval(input->data, i);
-			if (!add(merged, MERGED_NATIVE, i))
-				return MERGE_NO_MEMORY;
-			continue;
+		bool is_eval = input->is_eval(input->data, i);
+		bool added;
+		if (is_eval && !spare && python < input->python_count) {
+			added = add_group(input, &python, merged);
+			i = skip_trampoline(input, i);
+		} else {
+			spare -= is_eval && spare;
+			added = add(merged, MERGED_NATIVE, i);
 		}
-		size_t end = group_end(input, python);
-		for (; python < end; python++)
-			if (!add(merged, MERGED_PYTHON, python))
-				return MERGE_NO_MEMORY;
-	}
-	if (python == input->python_count)
-		return fits ? MERGE_FITS : MERGE_MISMATCH;
-
-	/* Python frames that no loop was found for: the outer ones. */
-	if (!add(merged, MERGED_MARK, 0))
-		return MERGE_NO_MEMORY;
-	for (; python < input->python_count; python++)
-		if (!add(merged, MERGED_PYTHON, python))
+		if (!added)
 			return MERGE_NO_MEMORY;
-	return MERGE_MISMATCH;
+	}
+	if (python < input->python_count)
+		return add_rest(input, python, merged);
+	return fits ? MERGE_FITS : MERGE_MISMATCH;
 }

@@ -3,8 +3,10 @@
  * merge.h: native frames and Python frames → one stack.
  *
  * Each native frame of an evaluation loop gives way to the Python frames that it runs: one up to 3.10; from 3.11 on all up to and
- * including the entry frame. Both lists are right in themselves; where they do not fit together, the Python frames are kept, a mark
- * is put where they stopped fitting, and the mismatch is counted. Nothing is left out.
+ * including the entry frame. A trampoline that an evaluation loop was called through (-X perf) is a part of it. Both lists are right
+ * in themselves; where they do not fit together, the Python frames are kept, a mark is put where they stopped fitting, and the
+ * mismatch is counted. Where the native frames are cut at their outer end, the Python frames beyond go on after another mark.
+ * Nothing is left out.
  */
 #pragma once
 
@@ -17,7 +19,12 @@
 enum merged_kind {
 	MERGED_NATIVE, /* index into the native frames */
 	MERGED_PYTHON, /* index into the Python frames */
-	MERGED_MARK,   /* here the two stopped fitting together */
+	MERGED_MARK,   /* index: enum merged_mark */
+};
+
+enum merged_mark {
+	MERGED_MISFIT, /* here the two stopped fitting together */
+	MERGED_CUT,    /* here the native frames end before their time */
 };
 
 struct merged {
@@ -30,14 +37,17 @@ DEFINE_VEC(struct merged_vec, merged_vec, struct merged)
 struct merge_input {
 	size_t native_count; /* both innermost first */
 	size_t python_count;
-	bool native_complete; /* the outermost native frame is there */
+	bool native_complete; /* the outermost frame is there */
+	bool python_cut;      /* outer frames are missing */
 	const void *data;
 	bool (*is_eval)(const void *data, size_t native);
+	bool (*is_trampoline)(const void *data, size_t native); /* NULL: there are none */
 	bool (*is_entry)(const void *data, size_t python);
 };
 
 enum merge_result {
 	MERGE_FITS,
+	MERGE_CUT, /* as far as the native frames go */
 	MERGE_MISMATCH,
 	MERGE_NO_MEMORY,
 };

@@ -262,3 +262,15 @@ void blocks_learn(const struct blocks *blocks, struct plan *plan)
 	plan_vec_deinit(plan);
 	*plan = learnt;
 }
+
+void plan_add(struct plan *plan, const struct memory_range *range)
+{
+	size_t at = 0;
+	if (!range->size || !plan_vec_append(plan))
+		return;
+	while (at < plan->count - 1 && plan->items[at].address <= range->address)
+		at++;
+	memmove(&plan->items[at + 1], &plan->items[at],
+		(plan->count - 1 - at) * sizeof(plan->items[0]));
+	plan->items[at] = (struct plan_range){ .address = range->address, .size = range->size };
+}

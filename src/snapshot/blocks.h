@@ -66,5 +66,7 @@ bool blocks_begin(struct blocks *blocks, struct memory_live *source, const struc
 void blocks_end(struct blocks *blocks);
 /* Puts what was used into @plan and forgets what has been useless for a while. */
 void blocks_learn(const struct blocks *blocks, struct plan *plan);
+/* Adds @range to @plan, to be forgotten like any other when it is of no use. Nothing happens if it is empty, or without memory. */
+void plan_add(struct plan *plan, const struct memory_range *range);
 /* Adds a block with known content, as when a recorded one is loaded. False without memory or beyond the limits. */
 bool blocks_add(struct blocks *blocks, uint64_t address, const void *data, size_t size);

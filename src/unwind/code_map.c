@@ -8,6 +8,7 @@
 #include "image/rootfs.h"
 #include "image/vdso.h"
 #include "unwind/cfi_section.h"
+#include "unwind/exits.h"
 #include "unwind/recorded.h"
 
 /* Direct-mapped: a power of two. A profile's distinct pcs are some thousands. */
@@ -39,6 +40,11 @@ struct code_map {
 	struct rootfs root;
 	bool has_root;
 	struct jitdump_vec jitdumps;
+	struct perfmap *perfmap; /* opened when there is generated code without a name */
+	bool looked_for_perfmap; /* since the mappings last changed */
+	struct exits exits;
+	uint64_t now_ns;  /* of the last refresh */
+	uint64_t answers; /* how often the cache was dropped */
 	struct cached cache[CACHE_SIZE];
 };
 
@@ -86,6 +92,7 @@ static void clear_tables(struct hash *tables)
 
 static void clear_cache(struct code_map *map)
 {
+	map->answers++;
 	for (size_t i = 0; i < CACHE_SIZE; i++)
 		map->cache[i].address = 0;
 }
@@ -112,6 +119,9 @@ void code_map_destroy(struct code_map *map)
 {
 	close_jitdumps(map);
 	jitdump_vec_deinit(&map->jitdumps);
+	if (map->perfmap)
+		perfmap_close(map->perfmap);
+	exits_clear(&map->exits);
 	clear_tables(&map->tables);
 	clear_vdso(map);
 	if (map->has_root)
@@ -169,6 +179,16 @@ static void drop_old_tables(struct code_map *map)
 	map->tables = kept;
 }
 
+/* True if it has become another. */
+static bool update_perfmap(struct code_map *map)
+{
+	if (!map->perfmap)
+		return false;
+	uint64_t generation = perfmap_generation(map->perfmap);
+	perfmap_update(map->perfmap, map->now_ns);
+	return generation != perfmap_generation(map->perfmap);
+}
+
 void code_map_refresh(struct code_map *map, uint64_t now_ns)
 {
 	bool changed = false;
@@ -177,8 +197,11 @@ void code_map_refresh(struct code_map *map, uint64_t now_ns)
 		drop_old_tables(map);
 		open_vdso(map);
 		open_jitdumps(map);
+		map->looked_for_perfmap = map->perfmap != NULL;
 		changed = true;
 	}
+	map->now_ns = now_ns;
+	changed = update_perfmap(map) || changed;
 	vec_foreach (jitdump, &map->jitdumps) {
 		uint64_t generation = jitdump_generation(*jitdump);
 		jitdump_update(*jitdump, now_ns);
@@ -186,6 +209,12 @@ void code_map_refresh(struct code_map *map, uint64_t now_ns)
 	}
 	if (changed)
 		clear_cache(map);
+	exits_refresh(&map->exits, changed, now_ns);
+}
+
+uint64_t code_map_generation(const struct code_map *map)
+{
+	return map->answers;
 }
 
 bool code_map_is_code(const struct code_map *map, uint64_t address)
@@ -201,9 +230,11 @@ struct image *code_map_vdso(const struct code_map *map)
 	return map->vdso;
 }
 
-static struct cfi_table *table_of_module(struct code_map *map, struct module *module,
-					 struct image *image)
+struct cfi_table *code_map_table(struct code_map *map, struct module *module)
 {
+	struct image *image = module_image(map->modules, module);
+	if (!image)
+		return NULL;
 	uint64_t key = (uint64_t)(uintptr_t)module;
 	struct cfi_table *table = hash_get(&map->tables, key);
 	if (table)
@@ -249,7 +280,7 @@ static void find_in_module(struct code_map *map, struct module *module, uint64_t
 	if (!place->image)
 		return;
 	place->bias = module->bias;
-	look_up(table_of_module(map, module, place->image), address, place);
+	look_up(code_map_table(map, module), address, place);
 }
 
 /* Unwind information of one generated function. */
@@ -275,6 +306,18 @@ static struct cfi_table *table_of_range(struct code_map *map, const struct code_
 	return table;
 }
 
+/* Opened late: most processes have none, and others' is read for nothing where all code has a file. */
+static const struct code_range *find_in_perfmap(struct code_map *map, uint64_t address)
+{
+	if (!map->perfmap && map->has_root && !map->looked_for_perfmap) {
+		map->looked_for_perfmap = true;
+		error_destroy(perfmap_open(&map->root, &map->perfmap));
+		update_perfmap(map);
+	}
+	return map->perfmap ? perfmap_find(map->perfmap, modules_maps(map->modules), address)
+			    : NULL;
+}
+
 static bool find_generated(struct code_map *map, uint64_t address, struct code_place *place)
 {
 	vec_foreach (jitdump, &map->jitdumps) {
@@ -287,7 +330,11 @@ static bool find_generated(struct code_map *map, uint64_t address, struct code_p
 		look_up(table_of_range(map, range), address, place);
 		return true;
 	}
-	return false;
+	place->range = find_in_perfmap(map, address);
+	if (!place->range)
+		return false;
+	place->kind = CODE_GENERATED;
+	return true;
 }
 
 static void find_anew(struct code_map *map, uint64_t address, struct code_place *place)
@@ -314,8 +361,10 @@ static void find_anew(struct code_map *map, uint64_t address, struct code_place 
 		look_up(map->vdso_table, address, place);
 		return;
 	}
-	if (!find_generated(map, address, place))
+	if (!find_generated(map, address, place)) {
 		place->kind = CODE_ANONYMOUS;
+		place->bias = mapping->start;
+	}
 }
 
 const struct code_place *code_map_find(struct code_map *map, uint64_t address)
@@ -323,7 +372,23 @@ const struct code_place *code_map_find(struct code_map *map, uint64_t address)
 	struct cached *cached = &map->cache[hash_mix(address) & (CACHE_SIZE - 1)];
 	if (cached->address != address || !address) {
 		find_anew(map, address, &cached->place);
-		cached->address = address;
+		/* What is in memory without a file can change from one reading of the maps to the next. */
+		cached->address = cached->place.kind == CODE_MODULE ? address : 0;
 	}
 	return &cached->place;
+}
+
+bool code_place_function(const struct code_place *place, uint64_t address, uint64_t *start_ret)
+{
+	struct cfi_index *index = place->table ? cfi_table_eh_frame(place->table) : NULL;
+	struct cfi_found found;
+	if (!index || cfi_index_find(index, address - place->bias, &found))
+		return false;
+	*start_ret = found.start;
+	return true;
+}
+
+const struct cfi_row *code_map_exit(struct code_map *map, uint64_t pc)
+{
+	return exits_find(&map->exits, map->arch, map->memory, pc);
 }

@@ -7,17 +7,36 @@
 /* Nested handlers on stacks of their own: each may go down once. */
 #define SIGNAL_FRAMES_MAX 64
 
+/* Notes where memory is missing. */
+struct watched {
+	struct memory memory;
+	struct memory *inner;
+	uint64_t fault;
+};
+
 struct walker {
 	struct code_map *map;
 	const struct arch *arch;
-	struct memory *memory;
+	struct watched watched;
+	struct memory *memory; /* watched's */
 	struct arch_registers registers;
 	uint64_t pc, sp;
 	bool is_return; /* pc is a return address */
 	bool signal;    /* pc was interrupted by a signal */
 	bool guessed;
+	bool no_code;
 	unsigned signal_frames;
+	uint64_t used;
 };
+
+static bool watched_read(struct memory *memory, uint64_t address, void *buffer, size_t size)
+{
+	struct watched *watched = (struct watched *)memory;
+	if (memory_read(watched->inner, address, buffer, size))
+		return true;
+	watched->fault = address;
+	return false;
+}
 
 static uint64_t lookup_address(const struct walker *walker)
 {
@@ -39,24 +58,55 @@ static enum reason add_frame(const struct walker *walker, struct native_frames *
 	return REASON_OK;
 }
 
-/* A frame pointer is believed only where it leads up the stack and to code. */
+/* What no unwind information says is believed only where it leads up the stack and to code. */
+static bool is_plausible(const struct walker *walker, const struct arch_registers *caller,
+			 uint64_t cfa)
+{
+	uint64_t pc;
+	return cfa > walker->sp && arch_register_get(caller, walker->arch->pc, &pc) && pc &&
+	       code_map_is_code(walker->map, pc - 1);
+}
+
+static enum reason follow_exit(struct walker *walker, struct arch_registers *caller, uint64_t *cfa)
+{
+	const struct cfi_row *row = code_map_exit(walker->map, walker->pc);
+	struct step_context context = { .arch = walker->arch, .memory = walker->memory };
+	if (!row)
+		return REASON_GAP;
+	enum reason reason = step_row(&context, row, &walker->registers, caller, cfa);
+	return reason ? reason : is_plausible(walker, caller, *cfa) ? REASON_OK : REASON_GAP;
+}
+
+/* The outermost frame has no caller's frame pointer: psABI AMD64 §3.4.1. */
+static bool is_last_frame_pointer(const struct walker *walker)
+{
+	uint64_t fp;
+	return walker->is_return && arch_register_get(&walker->registers, walker->arch->fp, &fp) &&
+	       !fp;
+}
+
 static enum reason guess(struct walker *walker, const struct code_place *place,
 			 struct arch_registers *caller, uint64_t *cfa)
 {
-	uint64_t pc;
-	enum reason reason;
-	if (place->kind == CODE_NONE || place->is_clone)
-		reason = step_after_call(walker->arch, walker->memory, &walker->registers, caller,
-					 cfa);
-	else
-		reason = step_frame_pointer(walker->arch, walker->memory, &walker->registers,
-					    caller, cfa);
-	if (reason)
-		return reason;
-	if (*cfa <= walker->sp || !arch_register_get(caller, walker->arch->pc, &pc) || !pc ||
-	    !code_map_is_code(walker->map, pc - 1))
-		return place->kind == CODE_NONE ? REASON_NO_CODE : REASON_GAP;
-	walker->guessed = true;
+	struct arch_registers tried = walker->registers;
+	walker->guessed = false;
+	if (place->kind == CODE_NONE || place->is_clone) {
+		if (step_after_call(walker->arch, walker->memory, &walker->registers, &tried,
+				    cfa) ||
+		    !is_plausible(walker, &tried, *cfa))
+			return place->kind == CODE_NONE ? REASON_NO_CODE : REASON_GAP;
+	} else if (follow_exit(walker, &tried, cfa)) {
+		if (is_last_frame_pointer(walker)) {
+			caller->known = 0;
+			return REASON_OK;
+		}
+		if (step_frame_pointer(walker->arch, walker->memory, &walker->registers, &tried,
+				       cfa) ||
+		    !is_plausible(walker, &tried, *cfa))
+			return REASON_GAP;
+		walker->guessed = true;
+	}
+	*caller = tried;
 	return REASON_OK;
 }
 
@@ -94,6 +144,7 @@ static enum reason step_up(struct walker *walker, bool *end_ret)
 	const struct code_place *place = code_map_find(walker->map, lookup_address(walker));
 	struct arch_registers *registers = &walker->registers;
 	uint64_t cfa = 0, pc;
+	walker->no_code = walker->no_code || place->kind == CODE_NONE;
 	/* Only the innermost frame can be where no code is. */
 	if (place->kind == CODE_NONE && walker->is_return)
 		return REASON_NO_CODE;
@@ -117,29 +168,54 @@ static enum reason step_up(struct walker *walker, bool *end_ret)
 	return REASON_OK;
 }
 
-enum reason walk(struct code_map *map, const struct arch *arch,
-		 const struct arch_registers *registers, struct memory *memory,
-		 struct native_frames *frames, uint64_t *used_ret)
+static enum reason walk_frames(struct walker *walker, struct native_frames *frames)
 {
-	struct walker walker = { .map = map, .arch = arch, .memory = memory };
-	walker.registers = *registers;
-	*used_ret = 0;
-	if (!arch_register_get(registers, arch->pc, &walker.pc) ||
-	    !arch_register_get(registers, arch->sp, &walker.sp))
-		return REASON_UNKNOWN_REGISTER;
-
 	size_t first = frames->count;
 	bool end = false;
 	while (!end) {
 		if (frames->count - first >= WALK_FRAMES_MAX)
 			return REASON_DEPTH_LIMIT;
-		enum reason reason = add_frame(&walker, frames);
+		enum reason reason = add_frame(walker, frames);
 		if (!reason)
-			reason = step_up(&walker, &end);
+			reason = step_up(walker, &end);
 		if (reason)
 			return reason;
-		if (walker.sp > *used_ret)
-			*used_ret = walker.sp;
+		if (walker->sp > walker->used)
+			walker->used = walker->sp;
 	}
 	return REASON_OK;
+}
+
+enum reason walk_noting(struct code_map *map, const struct arch *arch,
+			const struct arch_registers *registers, struct memory *memory,
+			struct native_frames *frames, struct walk_end *end_ret)
+{
+	struct walker walker = {
+		.map = map,
+		.arch = arch,
+		.watched = { .memory = { .read = watched_read }, .inner = memory },
+		.registers = *registers,
+	};
+	*end_ret = (struct walk_end){ 0 };
+	walker.memory = &walker.watched.memory;
+	if (!arch_register_get(registers, arch->pc, &walker.pc) ||
+	    !arch_register_get(registers, arch->sp, &walker.sp))
+		return REASON_UNKNOWN_REGISTER;
+	enum reason reason = walk_frames(&walker, frames);
+	*end_ret = (struct walk_end){
+		.used = walker.used,
+		.fault = walker.watched.fault,
+		.no_code = walker.no_code,
+	};
+	return reason;
+}
+
+enum reason walk(struct code_map *map, const struct arch *arch,
+		 const struct arch_registers *registers, struct memory *memory,
+		 struct native_frames *frames, uint64_t *used_ret)
+{
+	struct walk_end end;
+	enum reason reason = walk_noting(map, arch, registers, memory, frames, &end);
+	*used_ret = end.used;
+	return reason;
 }

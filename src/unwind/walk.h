@@ -30,10 +30,21 @@ struct native_frame {
 
 DEFINE_VEC(struct native_frames, native_frames_vec, struct native_frame)
 
+/* What a walk found out beside the frames. */
+struct walk_end {
+	uint64_t used;  /* the highest stack pointer that was reached; 0: none */
+	uint64_t fault; /* the last address that could not be read; 0: all could */
+	bool no_code;   /* an address was met that the maps have no code at */
+};
+
 /*
  * Appends the frames to @frames, innermost first. REASON_OK: the outermost frame was reached. Otherwise the frames up to there are
- * right and the reason says why there are no more. *used_ret: one past the highest stack address that was needed.
+ * right and the reason says why there are no more.
  */
+enum reason walk_noting(struct code_map *map, const struct arch *arch,
+			const struct arch_registers *registers, struct memory *memory,
+			struct native_frames *frames, struct walk_end *end_ret);
+/* The same where no more can be copied: *used_ret is walk_end's. */
 enum reason walk(struct code_map *map, const struct arch *arch,
 		 const struct arch_registers *registers, struct memory *memory,
 		 struct native_frames *frames, uint64_t *used_ret);

@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * flow.h: where machine code goes next, read from its bytes.
+ *
+ * For code that no unwind information covers, for stubs of the linker, and for parts that a compiler has set apart from a function.
+ * Only forms that mean one thing are understood; whatever else is met ends the reading with false. Pure: no system calls, any host.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* Bytes that a straight way out may take. */
+#define FLOW_EXIT_BYTES 64
+#define FLOW_SAVED_MAX  8
+
+/* How the code at a place gets back to its caller. */
+struct flow_exit {
+	unsigned base;   /* DWARF number: the stack pointer or the frame pointer at that place */
+	int32_t cfa;     /* the caller's stack pointer = base + cfa */
+	int32_t returns; /* the return address is at the caller's stack pointer + returns */
+	unsigned saved_count;
+	struct {
+		uint8_t reg; /* DWARF number */
+		int32_t at;  /* its value for the caller is at the caller's stack pointer + at */
+	} saved[FLOW_SAVED_MAX]; /* ascending by reg */
+};
+
+/* What a stub of a procedure linkage table refers to. */
+struct flow_stub {
+	bool has_slot; /* it jumps to what the word at slot says */
+	uint64_t slot;
+	uint32_t number; /* otherwise: it asks for the relocation of that number in .rela.plt */
+};
+
+struct flow {
+	/*
+	 * Reads from @code on until the return, through moves of the stack pointer and calls, which are taken to come back. False at the
+	 * first instruction that is anything else.
+	 */
+	bool (*exit)(const uint8_t *code, size_t size, struct flow_exit *exit_ret);
+	/* @code, at @address, is a stub of 16 bytes. */
+	bool (*stub)(const uint8_t *code, size_t size, uint64_t address,
+		     struct flow_stub *stub_ret);
+	/*
+	 * The direct jump, with or without a condition, whose bytes begin at @code, which is at @address. The bytes before are not
+	 * known: what looks like a jump may be part of another instruction.
+	 */
+	bool (*jump)(const uint8_t *code, size_t size, uint64_t address, uint64_t *target_ret);
+};
+
+extern const struct flow flow_x86_64;
+
+/* NULL for an ELF file's e_machine whose code is not read. */
+const struct flow *flow_by_machine(uint16_t machine);

@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: MIT */
+/* exits.c: rows made from code. */
+#include "unwind/exits.h"
+
+#include <stdlib.h>
+
+#include "base/clock.h"
+
+#define ROWS_MAX   4096
+#define ROWS_NS    (100 * NS_PER_MS)
+#define PAGE_BYTES 4096
+
+/* In the place of a row: the code is not simple. */
+static struct cfi_row none;
+
+void exits_clear(struct exits *exits)
+{
+	hash_foreach (slot, &exits->rows)
+		if (slot->value != &none)
+			free(slot->value);
+	hash_deinit(&exits->rows);
+}
+
+void exits_refresh(struct exits *exits, bool changed, uint64_t now_ns)
+{
+	if (!changed && now_ns - exits->cleared_ns <= ROWS_NS)
+		return;
+	exits->cleared_ns = now_ns;
+	exits_clear(exits);
+}
+
+static struct cfi_row *make_row(const struct arch *arch, const struct flow_exit *exit)
+{
+	struct cfi_row *row =
+		calloc(1, sizeof(*row) + (exit->saved_count + 1) * sizeof(row->rules[0]));
+	if (!row)
+		return NULL;
+	row->cfa_kind = CFI_CFA_REGISTER;
+	row->cfa_register = (uint8_t)exit->base;
+	row->cfa_offset = exit->cfa;
+	row->return_register = (uint8_t)arch->return_address;
+	for (unsigned i = 0; i < exit->saved_count; i++)
+		row->rules[row->rule_count++] = (struct cfi_rule){
+			.reg = exit->saved[i].reg,
+			.kind = CFI_RULE_AT_CFA,
+			.offset = exit->saved[i].at,
+		};
+	row->rules[row->rule_count++] = (struct cfi_rule){
+		.reg = (uint8_t)arch->return_address,
+		.kind = CFI_RULE_AT_CFA,
+		.offset = exit->returns,
+	};
+	return row;
+}
+
+static struct cfi_row *read_row(const struct arch *arch, struct memory *memory, uint64_t pc)
+{
+	const struct flow *flow = flow_by_machine(arch->elf_machine);
+	uint8_t code[FLOW_EXIT_BYTES];
+	size_t size = sizeof(code), left = PAGE_BYTES - pc % PAGE_BYTES;
+	struct flow_exit exit;
+	if (!flow)
+		return NULL;
+	/* The page may be the last of its mapping. */
+	if (!memory_read(memory, pc, code, size)) {
+		if (left >= size || !memory_read(memory, pc, code, left))
+			return NULL;
+		size = left;
+	}
+	return flow->exit(code, size, &exit) ? make_row(arch, &exit) : NULL;
+}
+
+const struct cfi_row *exits_find(struct exits *exits, const struct arch *arch,
+				 struct memory *memory, uint64_t pc)
+{
+	struct cfi_row *row = hash_get(&exits->rows, pc);
+	if (row || exits->rows.count >= ROWS_MAX)
+		return row == &none ? NULL : row;
+	row = read_row(arch, memory, pc);
+	if (!hash_set(&exits->rows, pc, row ? row : &none)) {
+		free(row);
+		return NULL;
+	}
+	return row;
+}

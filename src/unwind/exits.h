@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * exits.h: rows made from code, where no unwind information covers it.
+ *
+ * Only of code that leads straight to its return (arch/flow.h). A row is kept for a short time: generated code may be replaced
+ * without a trace.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "arch/arch.h"
+#include "base/hash.h"
+#include "target/memory.h"
+#include "unwind/cfi_row.h"
+
+/* A zeroed one is empty. */
+struct exits {
+	struct hash rows; /* pc → row, or a row that stands for none */
+	uint64_t cleared_ns;
+};
+
+void exits_clear(struct exits *exits);
+/* Forgets all rows if they are old, or if @changed: other code may be mapped now. */
+void exits_refresh(struct exits *exits, bool changed, uint64_t now_ns);
+/* How the code at @pc gets back to its caller; NULL if it is not that simple. Valid until the next refresh. */
+const struct cfi_row *exits_find(struct exits *exits, const struct arch *arch,
+				 struct memory *memory, uint64_t pc);
