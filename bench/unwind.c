@@ -27,7 +27,7 @@
 #define STACK_BYTES       ((size_t)256 << 10)
 #define INTERVAL_NS       (5 * NS_PER_MS)
 #define WARM_NS           (2 * NS_PER_S)
-#define TRIES_MAX         100000
+#define TRIES_MAX         4000
 
 struct bench {
 	struct stopper stopper;

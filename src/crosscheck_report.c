@@ -6,8 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "image/demangle.h"
-#include "image/symbolizer.h"
+#include "image/function_name.h"
 #include "unwind/cfi_text.h"
 #include "write/text.h"
 
@@ -51,18 +50,11 @@ static char *name_of(const struct code_place *place, uint64_t address)
 	if (place->kind == CODE_GENERATED)
 		return strdup(place->range->name);
 	_cleanup_symbolizer_ struct symbolizer *symbolizer = NULL;
-	struct function function;
 	if (!place->image)
 		return NULL;
 	_cleanup_error_ struct error *err =
 		symbolizer_create(place->image, module_of(place), NULL, &symbolizer);
-	if (err || !symbolizer_find(symbolizer, address - place->bias, &function))
-		return NULL;
-	char *readable = demangle(function.name);
-	if (!readable)
-		return function.name;
-	free(function.name);
-	return readable;
+	return err ? NULL : function_name(symbolizer, place->image, address - place->bias);
 }
 
 /* "7f… FUNCTION (MODULE+0x…) sp 7f…" */

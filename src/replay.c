@@ -56,7 +56,7 @@ static void add_native(const struct replay *replay, const struct native_frame *f
 	}
 	const struct capsule_module *module = &code->modules.items[function->module];
 	char offset[32];
-	snprintf(offset, sizeof(offset), "+%#" PRIx64, frame->address - module->bias);
+	snprintf(offset, sizeof(offset), "+%#" PRIx64, function->start - module->bias);
 	text_add_frame(text, function->name ? function->name : offset, module->path, 0);
 	strbuf_adds(text, frame->guessed ? " guessed\n" : "\n");
 }

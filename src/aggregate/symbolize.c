@@ -8,8 +8,7 @@
 #include <string.h>
 
 #include "aggregate/glue.h"
-#include "image/demangle.h"
-#include "image/stubs.h"
+#include "image/function_name.h"
 #include "image/symbolizer.h"
 
 struct address {
@@ -84,42 +83,6 @@ static int by_image(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-/* NULL: none. The caller frees it. */
-static char *find_name(struct symbolizer *symbolizer, uint64_t vaddr)
-{
-	struct function function;
-	if (!symbolizer_find(symbolizer, vaddr, &function))
-		return NULL;
-	char *readable = demangle(function.name);
-	if (!readable)
-		return function.name;
-	free(function.name);
-	return readable;
-}
-
-/* A stub that a call to another library, or to a function with several versions, goes through. */
-static char *find_stub_name(struct symbolizer *symbolizer, const struct image *image,
-			    uint64_t vaddr)
-{
-	struct stub stub;
-	if (!stub_find(image, vaddr, &stub))
-		return NULL;
-	_cleanup_free_ char *found =
-		stub.name ? demangle(stub.name) : find_name(symbolizer, stub.chooser);
-	const char *name = found ? found : stub.name;
-	char *text = NULL;
-	if (!name || asprintf(&text, "%s@plt", name) < 0)
-		return NULL;
-	return text;
-}
-
-static void name_address(struct symbolizer *symbolizer, struct address *address)
-{
-	address->name = find_stub_name(symbolizer, address->image, address->vaddr);
-	if (!address->name)
-		address->name = find_name(symbolizer, address->vaddr);
-}
-
 void symbolize_resolve(struct symbolize *symbolize, const struct debuginfo_places *places)
 {
 	size_t count = 0;
@@ -142,7 +105,8 @@ void symbolize_resolve(struct symbolize *symbolize, const struct debuginfo_place
 							&symbolizer));
 		}
 		if (symbolizer)
-			name_address(symbolizer, pending[i]);
+			pending[i]->name =
+				function_name(symbolizer, pending[i]->image, pending[i]->vaddr);
 	}
 	if (symbolizer)
 		symbolizer_destroy(symbolizer);

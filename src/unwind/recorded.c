@@ -6,8 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "image/demangle.h"
-#include "image/symbolizer.h"
+#include "image/function_name.h"
 #include "unwind/cfi_entry.h"
 #include "unwind/cfi_index.h"
 
@@ -80,15 +79,9 @@ static char *name_of(struct saver *saver, const struct code_place *place, uint64
 		error_destroy(symbolizer_create(place->image, path_of(place), saver->places,
 						&saver->symbolizer));
 	}
-	struct function function;
-	if (!saver->symbolizer ||
-	    !symbolizer_find(saver->symbolizer, address - place->bias, &function))
-		return NULL;
-	char *readable = demangle(function.name);
-	if (!readable)
-		return function.name;
-	free(function.name);
-	return readable;
+	return saver->symbolizer
+		       ? function_name(saver->symbolizer, place->image, address - place->bias)
+		       : NULL;
 }
 
 /* The FDE that the table found: .eh_frame comes first there too. */
