@@ -8,6 +8,8 @@
 
 /* Above the outermost frame's stack pointer: a walk that ends before its time may have looked that far. */
 #define STACK_SLACK 64
+/* The registers of an interrupted frame lie above the stack pointer of the signal frame. */
+#define SIGNAL_FRAME 1024
 /* Instructions that a walk may read at a pc without unwind information. */
 #define CODE_BYTES 64
 
@@ -15,9 +17,11 @@
 static void trim_stack(struct snapshot *snapshot, const struct native_frames *frames)
 {
 	uint64_t end = 0;
-	vec_foreach (frame, frames)
-		end = frame->sp > end ? frame->sp : end;
-	end += STACK_SLACK;
+	for (size_t i = 0; i < frames->count; i++) {
+		bool signal = i + 1 < frames->count && frames->items[i + 1].signal;
+		uint64_t needed = frames->items[i].sp + (signal ? SIGNAL_FRAME : STACK_SLACK);
+		end = needed > end ? needed : end;
+	}
 	vec_foreach (block, &snapshot->blocks.list) {
 		if (!block->extra || end <= block->address || end - block->address >= block->size)
 			continue;

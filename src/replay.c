@@ -4,6 +4,7 @@
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "base/strbuf.h"
 #include "merge/merge.h"
@@ -24,6 +25,7 @@ struct replay {
 	struct merged_vec merged;
 	bool gil;
 	enum reason end, native_end;
+	enum reason outer_cut; /* with native frames: why the outermost frame of all is missing */
 };
 
 static enum reason add_python(struct replay *replay, const struct py_frame *frame,
@@ -92,6 +94,17 @@ static bool is_entry(const void *data, size_t python)
 	return replay->python.items[python].entry;
 }
 
+/* See collect.c: code that -X perf makes, or code that nothing is known of. */
+static bool is_trampoline(const void *data, size_t native)
+{
+	const struct replay *replay = data;
+	const struct capsule_function *function =
+		capsule_code_find(&replay->capsule->code, replay->native.items[native].address);
+	return function && (function->kind == CODE_ANONYMOUS ||
+			    (function->kind == CODE_GENERATED && function->name &&
+			     !strncmp(function->name, "py::", 4)));
+}
+
 /* Where there are no native frames, the Python ones are all. */
 static bool merge_frames(struct replay *replay)
 {
@@ -100,11 +113,18 @@ static bool merge_frames(struct replay *replay)
 		.python_count = replay->python.count,
 		.native_complete = replay->native_end == REASON_OK,
 		.data = replay,
+		.python_cut = replay->end != REASON_OK,
 		.is_eval = is_eval,
 		.is_entry = is_entry,
+		.is_trampoline = is_trampoline,
 	};
-	if (replay->native.count)
-		return merge(&input, &replay->merged) != MERGE_NO_MEMORY;
+	if (replay->native.count) {
+		enum merge_result result = merge(&input, &replay->merged);
+		replay->outer_cut = replay->end           ? replay->end
+				    : result == MERGE_CUT ? REASON_OK
+							  : replay->native_end;
+		return result != MERGE_NO_MEMORY;
+	}
 	for (size_t i = 0; i < replay->python.count; i++) {
 		struct merged *item = merged_vec_append(&replay->merged);
 		if (!item)
@@ -114,12 +134,20 @@ static bool merge_frames(struct replay *replay)
 	return true;
 }
 
+static void add_mark(const struct replay *replay, size_t which, struct strbuf *text)
+{
+	if (which == MERGED_CUT)
+		strbuf_addf(text, "[cut: %s]\n", reason_name(replay->native_end));
+	else
+		strbuf_adds(text, "[native and Python frames do not fit]\n");
+}
+
 static enum reason add_stack(struct replay *replay, struct strbuf *text)
 {
 	if (!merge_frames(replay))
 		return REASON_NO_MEMORY;
-	if (replay->native_end)
-		strbuf_addf(text, "[cut: %s]\n", reason_name(replay->native_end));
+	if (replay->outer_cut)
+		strbuf_addf(text, "[cut: %s]\n", reason_name(replay->outer_cut));
 	for (size_t i = replay->merged.count; i-- > 0;) {
 		const struct merged *item = &replay->merged.items[i];
 		enum reason reason = REASON_OK;
@@ -131,7 +159,7 @@ static enum reason add_stack(struct replay *replay, struct strbuf *text)
 			reason = add_python(replay, &replay->python.items[item->index], text);
 			break;
 		case MERGED_MARK:
-			strbuf_adds(text, "[native and Python frames do not fit]\n");
+			add_mark(replay, item->index, text);
 			break;
 		}
 		if (reason)

@@ -65,8 +65,11 @@ static bool find_module(struct saver *saver, const struct code_place *place, uin
 	return module->path;
 }
 
+/* As in a profile. */
 static char *name_of(struct saver *saver, const struct code_place *place, uint64_t address)
 {
+	if (place->row && (place->row->flags & CFI_ROW_SIGNAL_FRAME))
+		return strdup("[signal]");
 	if (place->kind == CODE_GENERATED)
 		return strdup(place->range->name);
 	if (!place->image)
