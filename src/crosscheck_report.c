@@ -30,21 +30,6 @@ void crosscheck_report_deinit(struct crosscheck_report *report)
 	findings_vec_deinit(&report->findings);
 }
 
-static const char *module_of(const struct code_place *place)
-{
-	switch (place->kind) {
-	case CODE_MODULE:
-		return place->module ? place->module->path : "[vdso]";
-	case CODE_GENERATED:
-		return "[jit]";
-	case CODE_ANONYMOUS:
-		return "[anon]";
-	case CODE_NONE:
-		break;
-	}
-	return "[not code]";
-}
-
 static char *name_of(const struct code_place *place, uint64_t address)
 {
 	if (place->kind == CODE_GENERATED)
@@ -53,7 +38,7 @@ static char *name_of(const struct code_place *place, uint64_t address)
 	if (!place->image)
 		return NULL;
 	_cleanup_error_ struct error *err =
-		symbolizer_create(place->image, module_of(place), NULL, &symbolizer);
+		symbolizer_create(place->image, code_place_path(place), NULL, &symbolizer);
 	return err ? NULL : function_name(symbolizer, place->image, address - place->bias);
 }
 
@@ -65,7 +50,7 @@ static void add_frame(struct native *native, const struct native_frame *frame, s
 	strbuf_addf(text, "%" PRIx64 " ", frame->pc);
 	text_escape(text, name ? name : "?", TEXT_LINE, NULL);
 	strbuf_adds(text, " (");
-	text_escape(text, module_of(place), TEXT_LINE, NULL);
+	text_escape(text, code_place_path(place), TEXT_LINE, NULL);
 	strbuf_addf(text, "+%#" PRIx64 ") sp %" PRIx64, frame->pc - place->bias, frame->sp);
 }
 
@@ -135,7 +120,7 @@ static bool add_finding(struct crosscheck_report *report, struct native *native,
 {
 	const struct native_frame *callee = &pair->ours->items[agreement->at - 1];
 	const struct code_place *place = code_map_find(native->map, callee->address);
-	_cleanup_free_ char *module = strdup(module_of(place));
+	_cleanup_free_ char *module = strdup(code_place_path(place));
 	if (!module)
 		return false;
 	struct finding wanted = {

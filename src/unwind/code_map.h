@@ -40,6 +40,22 @@ struct code_place {
 	bool is_clone;
 };
 
+/* The file that the code at @place is from, or a name in brackets for code that is from none. */
+static inline const char *code_place_path(const struct code_place *place)
+{
+	switch (place->kind) {
+	case CODE_MODULE:
+		return place->module ? place->module->path : "[vdso]";
+	case CODE_GENERATED:
+		return "[jit]";
+	case CODE_ANONYMOUS:
+		return "[anon]";
+	case CODE_NONE:
+		break;
+	}
+	return "[not code]";
+}
+
 struct code_map;
 
 /* @modules and @memory must outlive it. */

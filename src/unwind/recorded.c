@@ -20,21 +20,6 @@ struct saver {
 	const struct image *image;
 };
 
-static const char *path_of(const struct code_place *place)
-{
-	switch (place->kind) {
-	case CODE_MODULE:
-		return place->module ? place->module->path : "[vdso]";
-	case CODE_GENERATED:
-		return "[jit]";
-	case CODE_ANONYMOUS:
-		return "[anon]";
-	case CODE_NONE:
-		break;
-	}
-	return "[not code]";
-}
-
 static char *build_id_of(const struct image *image)
 {
 	size_t size = 0;
@@ -50,7 +35,7 @@ static bool find_module(struct saver *saver, const struct code_place *place, uin
 	struct capsule_modules *modules = &saver->code->modules;
 	for (size_t i = 0; i < modules->count; i++) {
 		if (modules->items[i].bias != place->bias ||
-		    strcmp(modules->items[i].path, path_of(place)))
+		    strcmp(modules->items[i].path, code_place_path(place)))
 			continue;
 		*index_ret = (uint32_t)i;
 		return true;
@@ -59,7 +44,7 @@ static bool find_module(struct saver *saver, const struct code_place *place, uin
 	if (!module)
 		return false;
 	*index_ret = (uint32_t)(modules->count - 1);
-	module->path = strdup(path_of(place));
+	module->path = strdup(code_place_path(place));
 	module->build_id = build_id_of(place->image);
 	module->bias = place->bias;
 	return module->path;
@@ -79,7 +64,7 @@ static char *name_of(struct saver *saver, const struct code_place *place, uint64
 			symbolizer_destroy(saver->symbolizer);
 		saver->symbolizer = NULL;
 		saver->image = place->image;
-		error_destroy(symbolizer_create(place->image, path_of(place), saver->places,
+		error_destroy(symbolizer_create(place->image, code_place_path(place), saver->places,
 						&saver->symbolizer));
 	}
 	return saver->symbolizer
