@@ -122,15 +122,42 @@ struct recovered {
 	uint64_t pc;
 };
 
+/*
+ * The registers by which a row finds saved values though they are the caller's again, a bit each. GCC leaves the rules of a realigned
+ * frame (rbp = *rbp) in force from "pop %rbp" to the return. No function saves anything above its own CFA, so a slot there tells;
+ * a trampoline, whose return address is anywhere, may.
+ */
+static uint64_t restored_bases(const struct cfi_row *row, const struct arch_registers *registers,
+			       uint64_t cfa)
+{
+	uint64_t bases = 0, value;
+	for (uint32_t i = 0; i < row->rule_count; i++) {
+		const struct cfi_rule *rule = &row->rules[i];
+		if (rule->kind != CFI_RULE_AT_REGISTER)
+			continue;
+		if (rule->reg == row->return_register)
+			return 0;
+		if (arch_register_get(registers, rule->base, &value) &&
+		    value + (uint64_t)(int64_t)rule->offset >= cfa)
+			bases |= UINT64_C(1) << rule->base;
+	}
+	return bases;
+}
+
 static enum reason recover_all(const struct step_context *context, const struct cfi_row *row,
 			       const struct arch_registers *registers, uint64_t cfa,
 			       struct recovered *recovered)
 {
+	uint64_t restored = restored_bases(row, registers, cfa);
 	bool has_return = false;
 	recovered->found = 0;
 	for (uint32_t i = 0; i < row->rule_count; i++) {
 		const struct cfi_rule *rule = &row->rules[i];
-		enum reason reason = recover(context, rule, registers, cfa, &recovered->value[i]);
+		struct cfi_rule effective = *rule;
+		if (rule->kind == CFI_RULE_AT_REGISTER && restored >> rule->base & 1)
+			effective.kind = CFI_RULE_SAME;
+		enum reason reason =
+			recover(context, &effective, registers, cfa, &recovered->value[i]);
 		/* Any other register that is lost is merely unknown in the caller. */
 		if (!reason)
 			recovered->found |= UINT64_C(1) << i;

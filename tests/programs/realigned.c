@@ -5,13 +5,17 @@
  * To be built with -O2, and -fno-omit-frame-pointer or -fomit-frame-pointer for the callers.
  */
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+
+/* How often the leaf goes round; few let every instruction of its callers be met. */
+static int turns;
 
 __attribute__((noipa)) static long realigned_leaf(long a, long b, long c, long d, long e, long f,
 						  long g, const double *aligned)
 {
 	volatile long sum = a + b + c + d + e + f + g;
-	for (int i = 0; i < 20000; i++)
+	for (int i = 0; i < turns; i++)
 		sum += (long)aligned[i & 3];
 	return sum;
 }
@@ -33,8 +37,9 @@ __attribute__((noipa)) static long realigned_caller(long n)
 	return sum;
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
+	turns = argc > 1 ? atoi(argv[1]) : 20000;
 	volatile long sum = 0;
 	puts("ready");
 	fflush(stdout);

@@ -7,6 +7,10 @@
  *	rsp     → number of the round
  */
 #include <stdio.h>
+#include <stdlib.h>
+
+/* How often the leaf goes round; few let every instruction of its callers be met. */
+static int turns;
 
 long saved_cfa_frame(long n);
 long saved_cfa_leaf(long n);
@@ -36,7 +40,7 @@ __asm__(".text\n"
 __attribute__((noipa)) long saved_cfa_leaf(long n)
 {
 	volatile long sum = n;
-	for (int i = 0; i < 20000; i++)
+	for (int i = 0; i < turns; i++)
 		sum += i;
 	return sum;
 }
@@ -48,8 +52,9 @@ __attribute__((noipa)) static long saved_cfa_caller(long n)
 	return sum;
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
+	turns = argc > 1 ? atoi(argv[1]) : 20000;
 	volatile long sum = 0;
 	puts("ready");
 	fflush(stdout);

@@ -113,6 +113,55 @@ static void test_realigned_row(void **state)
 	assert_register(&caller, RIP, 0x77);
 }
 
+/*
+ * GCC's realigned frame between "pop %rbp" and the return: cfa = r10, and rbx = *(rbp - 32), rbp = *(rbp) still, though rbp is the
+ * caller's again. Above the CFA nothing of this frame is saved: both are taken as they are.
+ */
+static void test_rules_that_outlive_their_base(void **state)
+{
+	const struct row row = {
+		{ .cfa_kind = CFI_CFA_REGISTER,
+		  .cfa_register = R10,
+		  .return_register = RIP,
+		  .rule_count = 3 },
+		{ { .reg = RBX, .kind = CFI_RULE_AT_REGISTER, .base = RBP, .offset = -32 },
+		  { .reg = RBP, .kind = CFI_RULE_AT_REGISTER, .base = RBP },
+		  RETURN_AT_CFA },
+	};
+	struct arch_registers from = registers(), caller;
+	uint64_t cfa;
+	arch_register_set(&from, R10, 0x1010);
+	assert_int_equal(step(&row, &from, &caller, &cfa), REASON_OK);
+	assert_register(&caller, RBP, 0x1020);
+	assert_register(&caller, RBX, 0xb);
+	assert_register(&caller, RIP, 0x22);
+
+	arch_register_set(&from, R10, 0x1028);
+	assert_int_equal(step(&row, &from, &caller, &cfa), REASON_OK);
+	assert_register(&caller, RBP, 0x55);
+	assert_register(&caller, RBX, 0x1038);
+}
+
+/* A signal frame's registers are above its CFA as a rule: they are read from there. */
+static void test_a_signal_frame_saves_where_it_likes(void **state)
+{
+	const struct row row = {
+		{ .cfa_kind = CFI_CFA_REGISTER,
+		  .cfa_register = RSP,
+		  .cfa_offset = 8,
+		  .return_register = RIP,
+		  .flags = CFI_ROW_SIGNAL_FRAME,
+		  .rule_count = 2 },
+		{ { .reg = RBX, .kind = CFI_RULE_AT_REGISTER, .base = RSP, .offset = 16 },
+		  { .reg = RIP, .kind = CFI_RULE_AT_REGISTER, .base = RSP, .offset = 24 } },
+	};
+	struct arch_registers from = registers(), caller;
+	uint64_t cfa;
+	assert_int_equal(step(&row, &from, &caller, &cfa), REASON_OK);
+	assert_register(&caller, RBX, 0x33);
+	assert_register(&caller, RIP, 0x44);
+}
+
 /* OpenSSL's assembly: cfa = *(rsp) + 8. */
 static void test_saved_cfa_with_bias(void **state)
 {
@@ -275,6 +324,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_usual_row),
 		cmocka_unit_test(test_realigned_row),
+		cmocka_unit_test(test_rules_that_outlive_their_base),
+		cmocka_unit_test(test_a_signal_frame_saves_where_it_likes),
 		cmocka_unit_test(test_saved_cfa_with_bias),
 		cmocka_unit_test(test_plt_row),
 		cmocka_unit_test(test_other_rules),
