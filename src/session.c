@@ -224,7 +224,7 @@ static void sample_thread(struct session *session, struct thread *thread, uint64
 		return;
 	if (!sampled->user_time_ns)
 		sampled->user_time_ns = session->previous_tick_ns;
-	uint64_t wall_ns = now_ns - sampled->user_time_ns;
+	uint64_t since_ns = sampled->user_time_ns, seen_ns = now_ns;
 	sampled->user_time_ns = now_ns;
 
 	struct activity now = { 0 };
@@ -246,6 +246,11 @@ static void sample_thread(struct session *session, struct thread *thread, uint64
 		stats_count(&session->profile->stats, STATS_SLEEPERS_REPEATED, 1);
 	} else {
 		has = take(session, thread, sampled, &now);
+		/* A thread without a processor stops when it has one again, and is until then where it is found. */
+		if (session->sampler.snapshot.kind == SNAPSHOT_HELD &&
+		    session->sampler.snapshot.released_ns)
+			seen_ns = session->sampler.snapshot.held_ns;
+		sampled->user_time_ns = seen_ns;
 	}
 	/* After the stop: the kernel brings a running thread's counter up to date only when it is switched out. */
 	if (!asleep && session->wants_cpu)
@@ -254,7 +259,7 @@ static void sample_thread(struct session *session, struct thread *thread, uint64
 	sampled->last = now;
 	uint64_t cpu_ns = cpu_since_last(sampled, &now);
 	if (has)
-		count_sample(session, thread, sampled, wall_ns, cpu_ns);
+		count_sample(session, thread, sampled, seen_ns - since_ns, cpu_ns);
 }
 
 /* Python in a process that had none so far, looked for less and less often. */
