@@ -5,12 +5,14 @@
 #include <elf.h>
 #include <stdio.h>
 
-static const struct arch *const arches[] = { &arch_x86_64 };
+static const struct arch *const arches[] = { &arch_x86_64, &arch_aarch64 };
 
 const struct arch *arch_host(void)
 {
 #if defined(__x86_64__)
 	return &arch_x86_64;
+#elif defined(__aarch64__) && defined(__AARCH64EL__)
+	return &arch_aarch64;
 #else
 #error "pysample has not been measured on this CPU: see arch.h"
 #endif

@@ -26,6 +26,7 @@
 struct arch_registers {
 	uint64_t value[ARCH_REGISTERS_MAX];
 	uint64_t known;
+	uint64_t code_mask;      /* bits of a return address that are its signature; 0: none are */
 	uint64_t thread_pointer; /* raw: fs base, TPIDR_EL0 */
 	bool has_thread_pointer;
 };
@@ -50,19 +51,32 @@ struct arch {
 	int return_address_at;
 	unsigned red_zone;     /* bytes below the stack pointer that a function may use */
 	bool negates_ra_state; /* DW_CFA 0x2b to 0x2d say whether the return address is signed */
+	uint64_t tag_bits;     /* of an address that the CPU does not look at */
 	struct arch_regset general;
 	struct arch_regset thread_pointer; /* note 0: it is in the general set */
+	/* Which bits of a return address are its signature. The kernel refuses it with EINVAL where there are none; note 0: never. */
+	struct arch_regset code_mask;
+	struct arch_regset keys;      /* a bit a key that is in use; note 0: there are no keys */
+	const char *const *key_names; /* by bit, up to a NULL; NULL without keys */
 
 	/* Fills @registers from the two sets as the kernel gave them; @thread may be NULL where the general set has it. */
 	void (*parse_registers)(const void *general, const void *thread,
 				struct arch_registers *registers);
+	/* NULL where code_mask's note is 0. */
+	uint64_t (*parse_code_mask)(const void *set);
 	/* Name of a register by its DWARF number; NULL from registers on. */
 	const char *(*register_name)(unsigned number);
+	/*
+	 * Where a register of the interrupted code is as long as a signal's trampoline (flow.h) runs: bytes from the stack pointer.
+	 * @number is below registers.
+	 */
+	unsigned (*signal_offset)(unsigned number);
 	/* Name of a system call by its number; NULL if it has none. */
 	const char *(*syscall_name)(long number);
 };
 
 extern const struct arch arch_x86_64;
+extern const struct arch arch_aarch64;
 
 /* The CPU this program was built for. */
 const struct arch *arch_host(void);
@@ -70,6 +84,23 @@ const struct arch *arch_host(void);
 const struct arch *arch_by_machine(uint16_t elf_machine);
 /* A CPU's name for messages, also of those that are not supported ("riscv64", "machine 123"). Static or in a static buffer. */
 const char *arch_machine_name(uint16_t elf_machine);
+
+/* Addresses of the kernel's half have their sign's copies where others have tag and signature. */
+#define ARCH_KERNEL_BIT (UINT64_C(1) << 55)
+
+/* @address as the CPU sees it when it is followed: without its tag. */
+static inline uint64_t arch_untagged(const struct arch *arch, uint64_t address)
+{
+	return address & ARCH_KERNEL_BIT ? address : address & ~arch->tag_bits;
+}
+
+/* @address of code without tag and signature. */
+static inline uint64_t arch_code_address(const struct arch *arch,
+					 const struct arch_registers *registers, uint64_t address)
+{
+	return address & ARCH_KERNEL_BIT ? address
+					 : address & ~(arch->tag_bits | registers->code_mask);
+}
 
 static inline bool arch_register_get(const struct arch_registers *registers, unsigned number,
 				     uint64_t *ret)

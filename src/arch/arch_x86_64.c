@@ -13,7 +13,7 @@ static const struct {
 	uint8_t number;
 	uint8_t offset;
 } registers_at[] = {
-#define REGISTER(name, number_, offset_, kept) { number_, offset_ },
+#define REGISTER(name, number_, offset_, kept, signal) { number_, offset_ },
 #include "arch/regs_x86_64.def"
 #undef REGISTER
 };
@@ -38,11 +38,21 @@ static void parse_registers(const void *general, const void *thread,
 static const char *register_name(unsigned number)
 {
 	static const char *const names[] = {
-#define REGISTER(name, number_, offset_, kept) [number_] = #name,
+#define REGISTER(name, number_, offset_, kept, signal) [number_] = #name,
 #include "arch/regs_x86_64.def"
 #undef REGISTER
 	};
 	return number < REGISTERS ? names[number] : NULL;
+}
+
+static unsigned signal_offset(unsigned number)
+{
+	static const uint16_t offsets[] = {
+#define REGISTER(name, number_, offset_, kept, signal) [number_] = signal,
+#include "arch/regs_x86_64.def"
+#undef REGISTER
+	};
+	return offsets[number];
 }
 
 static const char *syscall_name(long number)
@@ -59,7 +69,7 @@ static const char *syscall_name(long number)
 
 enum {
 	KEPT = 0
-#define REGISTER(name, number_, offset_, kept) | (kept) << (number_)
+#define REGISTER(name, number_, offset_, kept, signal) | (kept) << (number_)
 #include "arch/regs_x86_64.def"
 #undef REGISTER
 };
@@ -79,5 +89,6 @@ const struct arch arch_x86_64 = {
 	.general = { .note = NT_PRSTATUS, .size = GENERAL_SIZE },
 	.parse_registers = parse_registers,
 	.register_name = register_name,
+	.signal_offset = signal_offset,
 	.syscall_name = syscall_name,
 };

@@ -13,13 +13,17 @@
 
 /* Bytes that a straight way out may take. */
 #define FLOW_EXIT_BYTES 64
-#define FLOW_SAVED_MAX  8
+#define FLOW_SAVED_MAX  12
+/* The longest stub, the longest end of a signal. */
+#define FLOW_STUB_BYTES   24
+#define FLOW_SIGNAL_BYTES 9
 
 /* How the code at a place gets back to its caller. */
 struct flow_exit {
-	unsigned base;   /* DWARF number: the stack pointer or the frame pointer at that place */
-	int32_t cfa;     /* the caller's stack pointer = base + cfa */
-	int32_t returns; /* the return address is at the caller's stack pointer + returns */
+	unsigned base;    /* DWARF number: the stack pointer or the frame pointer at that place */
+	int32_t cfa;      /* the caller's stack pointer = base + cfa */
+	bool in_register; /* the return address is in its register now; otherwise: */
+	int32_t returns;  /* it is at the caller's stack pointer + returns */
 	unsigned saved_count;
 	struct {
 		uint8_t reg; /* DWARF number */
@@ -32,6 +36,7 @@ struct flow_stub {
 	bool has_slot; /* it jumps to what the word at slot says */
 	uint64_t slot;
 	uint32_t number; /* otherwise: it asks for the relocation of that number in .rela.plt */
+	uint32_t size;   /* bytes of code */
 };
 
 struct flow {
@@ -40,17 +45,24 @@ struct flow {
 	 * first instruction that is anything else.
 	 */
 	bool (*exit)(const uint8_t *code, size_t size, struct flow_exit *exit_ret);
-	/* @code, at @address, is a stub of 16 bytes. */
+	/* A stub begins with @code, at @address: FLOW_STUB_BYTES, or fewer at a section's end. */
 	bool (*stub)(const uint8_t *code, size_t size, uint64_t address,
 		     struct flow_stub *stub_ret);
+	unsigned stub_step; /* stubs begin at multiples of it */
 	/*
 	 * The direct jump, with or without a condition, whose bytes begin at @code, which is at @address. The bytes before are not
 	 * known: what looks like a jump may be part of another instruction.
 	 */
 	bool (*jump)(const uint8_t *code, size_t size, uint64_t address, uint64_t *target_ret);
+	/*
+	 * Bytes of @code if it is what a signal handler returns to and that ends with the system call rt_sigreturn; 0 if it is anything
+	 * else. The stack pointer is the same in all of it.
+	 */
+	size_t (*signal_return)(const uint8_t *code, size_t size);
 };
 
 extern const struct flow flow_x86_64;
+extern const struct flow flow_aarch64;
 
 /* NULL for an ELF file's e_machine whose code is not read. */
 const struct flow *flow_by_machine(uint16_t machine);

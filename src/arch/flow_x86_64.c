@@ -10,6 +10,7 @@ enum { RAX = 0, RBP = 6, RSP = 7, R8 = 8, REGISTERS = 16 }; /* DWARF numbers */
 
 /* Stack frames beyond this are not read from instructions. */
 #define FRAME_MAX (1 << 24)
+#define STUB_SIZE 16
 
 /* The hardware's order of the first eight registers, as DWARF numbers. */
 static const uint8_t dwarf_numbers[] = { 0, 2, 1, 3, 7, 6, 4, 5 };
@@ -191,7 +192,7 @@ static bool read_stub(const uint8_t *bytes, size_t size, uint64_t address,
 		if (!reader_u32(&code, &number) ||
 		    !(take(&code, "\xf2\xe9", 2) || take(&code, "\xe9", 1)))
 			return false;
-		*stub_ret = (struct flow_stub){ .number = number };
+		*stub_ret = (struct flow_stub){ .number = number, .size = STUB_SIZE };
 		return true;
 	}
 	take(&code, "\xf2", 1);
@@ -200,6 +201,7 @@ static bool read_stub(const uint8_t *bytes, size_t size, uint64_t address,
 	*stub_ret = (struct flow_stub){
 		.has_slot = true,
 		.slot = address + reader_offset(&code) + (uint64_t)(int64_t)distance,
+		.size = STUB_SIZE,
 	};
 	return true;
 }
@@ -218,8 +220,17 @@ static bool read_jump(const uint8_t *bytes, size_t size, uint64_t address, uint6
 	return true;
 }
 
+/* mov $15 (rt_sigreturn),%rax; syscall */
+static size_t read_signal_return(const uint8_t *bytes, size_t size)
+{
+	static const uint8_t code[] = { 0x48, 0xc7, 0xc0, 0x0f, 0x00, 0x00, 0x00, 0x0f, 0x05 };
+	return size >= sizeof(code) && !memcmp(bytes, code, sizeof(code)) ? sizeof(code) : 0;
+}
+
 const struct flow flow_x86_64 = {
 	.exit = find_exit,
 	.stub = read_stub,
+	.stub_step = STUB_SIZE,
 	.jump = read_jump,
+	.signal_return = read_signal_return,
 };

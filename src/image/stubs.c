@@ -7,16 +7,31 @@
 
 #include "arch/arch.h"
 
-#define STUB_SIZE 16
-
 static const char *const plts[] = { ".plt", ".plt.sec", ".plt.got" };
 
-static bool in_plt(const struct image *image, uint64_t vaddr)
+static bool find_plt(const struct image *image, uint64_t vaddr, struct image_section *plt_ret)
 {
-	for (size_t i = 0; i < sizeof(plts) / sizeof(plts[0]); i++) {
-		struct image_section section;
-		if (image_section(image, plts[i], &section) && vaddr >= section.vaddr &&
-		    vaddr - section.vaddr < section.size)
+	for (size_t i = 0; i < sizeof(plts) / sizeof(plts[0]); i++)
+		if (image_section(image, plts[i], plt_ret) && vaddr >= plt_ret->vaddr &&
+		    vaddr - plt_ret->vaddr < plt_ret->size)
+			return true;
+	return false;
+}
+
+/* The stub that @vaddr lies in: how long one is depends on how the image was linked. */
+static bool read_stub(const struct image *image, const struct image_section *plt, uint64_t vaddr,
+		      struct flow_stub *stub_ret)
+{
+	const struct flow *flow = flow_by_machine(image_machine(image));
+	uint8_t code[FLOW_STUB_BYTES];
+	if (!flow)
+		return false;
+	uint64_t start = vaddr - vaddr % flow->stub_step;
+	for (; start >= plt->vaddr && vaddr - start < sizeof(code); start -= flow->stub_step) {
+		uint64_t left = plt->size - (start - plt->vaddr);
+		size_t size = left < sizeof(code) ? (size_t)left : sizeof(code);
+		if (image_read(image, start, code, size) &&
+		    flow->stub(code, size, start, stub_ret) && vaddr - start < stub_ret->size)
 			return true;
 	}
 	return false;
@@ -60,13 +75,10 @@ static bool find_relocation(const struct image *image, const char *table,
 
 bool stub_find(const struct image *image, uint64_t vaddr, struct stub *stub_ret)
 {
-	const struct flow *flow = flow_by_machine(image_machine(image));
-	uint64_t start = vaddr & ~(uint64_t)(STUB_SIZE - 1);
-	uint8_t code[STUB_SIZE];
+	struct image_section plt;
 	struct flow_stub found;
 	Elf64_Rela relocation;
-	if (!flow || !in_plt(image, vaddr) || !image_read(image, start, code, sizeof(code)) ||
-	    !flow->stub(code, sizeof(code), start, &found))
+	if (!find_plt(image, vaddr, &plt) || !read_stub(image, &plt, vaddr, &found))
 		return false;
 	if (!find_relocation(image, ".rela.plt", &found, &relocation) &&
 	    !(found.has_slot && find_relocation(image, ".rela.dyn", &found, &relocation)))

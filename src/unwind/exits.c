@@ -45,11 +45,12 @@ static struct cfi_row *make_row(const struct arch *arch, const struct flow_exit 
 			.kind = CFI_RULE_AT_CFA,
 			.offset = exit->saved[i].at,
 		};
-	row->rules[row->rule_count++] = (struct cfi_rule){
-		.reg = (uint8_t)arch->return_address,
-		.kind = CFI_RULE_AT_CFA,
-		.offset = exit->returns,
-	};
+	if (!exit->in_register)
+		row->rules[row->rule_count++] = (struct cfi_rule){
+			.reg = (uint8_t)arch->return_address,
+			.kind = CFI_RULE_AT_CFA,
+			.offset = exit->returns,
+		};
 	return row;
 }
 
