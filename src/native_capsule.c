@@ -12,6 +12,8 @@
 #define SIGNAL_FRAME 1024
 /* Instructions that a walk may read at a pc without unwind information. */
 #define CODE_BYTES 64
+/* Instructions before a pc: it may be at the last one of a signal's trampoline. */
+#define CODE_BEFORE 16
 
 /* Only what the frames lie in: most of a copied stack is older than they are. */
 static void trim_stack(struct snapshot *snapshot, const struct native_frames *frames)
@@ -32,20 +34,24 @@ static void trim_stack(struct snapshot *snapshot, const struct native_frames *fr
 static void save_instructions(struct native *native, struct snapshot *snapshot,
 			      const struct native_frame *frame)
 {
-	uint8_t bytes[CODE_BYTES];
-	if (code_map_find(native->map, frame->address)->row)
+	uint8_t bytes[CODE_BEFORE + CODE_BYTES];
+	const struct cfi_row *row = code_map_find(native->map, frame->address)->row;
+	if (row && !(row->flags & CFI_ROW_SIGNAL_FRAME))
 		return;
-	size_t size = sizeof(bytes);
 	struct memory *memory = &native->subject->live.memory;
-	/* A page may end the mapping. */
-	if (!memory_read(memory, frame->pc, bytes, size)) {
-		size = 4096 - frame->pc % 4096;
-		if (size >= sizeof(bytes) || !memory_read(memory, frame->pc, bytes, size))
+	uint64_t start = frame->pc - CODE_BEFORE;
+	size_t size = sizeof(bytes);
+	/* A page may begin or end the mapping. */
+	if (!memory_read(memory, start, bytes, size)) {
+		start = frame->pc;
+		size = 4096 - start % 4096;
+		size = size < CODE_BYTES ? size : CODE_BYTES;
+		if (!memory_read(memory, start, bytes, size))
 			return;
 	}
 	/* Only what was read from a block is kept in a capsule. */
-	if (blocks_add(&snapshot->blocks, frame->pc, bytes, size) &&
-	    !memory_read(&snapshot->blocks.memory, frame->pc, bytes, size))
+	if (blocks_add(&snapshot->blocks, start, bytes, size) &&
+	    !memory_read(&snapshot->blocks.memory, start, bytes, size))
 		return;
 }
 

@@ -43,23 +43,61 @@ struct code_map {
 	struct perfmap *perfmap; /* opened when there is generated code without a name */
 	bool looked_for_perfmap; /* since the mappings last changed */
 	struct exits exits;
-	uint64_t now_ns;  /* of the last refresh */
-	uint64_t answers; /* how often the cache was dropped */
+	struct cfi_row *signal_row; /* of every trampoline that ends a signal */
+	uint64_t now_ns;            /* of the last refresh */
+	uint64_t answers;           /* how often the cache was dropped */
 	struct cached cache[CACHE_SIZE];
 };
+
+/* pc and all other registers as the kernel has put them on the stack; cfa = *(sp + offset). */
+static struct cfi_row *make_signal_row(const struct arch *arch)
+{
+	struct cfi_row *row = calloc(1, sizeof(*row) + arch->registers * sizeof(row->rules[0]));
+	if (!row)
+		return NULL;
+	*row = (struct cfi_row){
+		.cfa_kind = CFI_CFA_DEREF,
+		.cfa_register = (uint8_t)arch->sp,
+		.cfa_offset = (int32_t)arch->signal_offset(arch->sp),
+		.return_register = (uint8_t)arch->pc,
+		.flags = CFI_ROW_SIGNAL_FRAME,
+	};
+	for (unsigned reg = 0; reg < arch->registers; reg++)
+		if (reg != arch->sp)
+			row->rules[row->rule_count++] = (struct cfi_rule){
+				.reg = (uint8_t)reg,
+				.kind = CFI_RULE_AT_REGISTER,
+				.base = (uint8_t)arch->sp,
+				.offset = (int32_t)arch->signal_offset(reg),
+			};
+	return row;
+}
+
+/* Without code or process. */
+static struct code_map *create(struct memory *memory, const struct arch *arch)
+{
+	struct code_map *map = calloc(1, sizeof(*map));
+	if (!map)
+		return NULL;
+	map->memory = memory;
+	map->arch = arch;
+	map->generation = UINT64_MAX;
+	map->signal_row = make_signal_row(arch);
+	if (map->signal_row)
+		return map;
+	free(map);
+	return NULL;
+}
 
 struct error *code_map_create(struct modules *modules, const struct process *process,
 			      struct memory *memory, const struct arch *arch,
 			      struct code_map **map_ret)
 {
-	struct code_map *map = calloc(1, sizeof(*map));
+	struct code_map *map = create(memory, arch);
 	if (!map)
 		return error_no_memory();
 	map->modules = modules;
 	map->process = process;
-	map->memory = memory;
-	map->arch = arch;
-	map->generation = UINT64_MAX;
 	_cleanup_error_ struct error *err = rootfs_open(process, &map->root);
 	map->has_root = !err;
 	*map_ret = map;
@@ -69,14 +107,12 @@ struct error *code_map_create(struct modules *modules, const struct process *pro
 struct error *code_map_create_recorded(const struct capsule_code *code, struct memory *memory,
 				       const struct arch *arch, struct code_map **map_ret)
 {
-	struct code_map *map = calloc(1, sizeof(*map));
+	struct code_map *map = create(memory, arch);
 	if (!map)
 		return error_no_memory();
-	map->memory = memory;
-	map->arch = arch;
 	struct error *err = recorded_create(code, arch, &map->recorded);
 	if (err) {
-		free(map);
+		code_map_destroy(map);
 		return err;
 	}
 	*map_ret = map;
@@ -128,6 +164,7 @@ void code_map_destroy(struct code_map *map)
 		rootfs_close(&map->root);
 	if (map->recorded)
 		recorded_destroy(map->recorded);
+	free(map->signal_row);
 	free(map);
 }
 
@@ -367,11 +404,49 @@ static void find_anew(struct code_map *map, uint64_t address, struct code_place 
 	}
 }
 
+/* A signal handler's return address is where this begins, one that was interrupted in it may be at its end. */
+static bool ends_signal(struct code_map *map, uint64_t address)
+{
+	enum { BEFORE = FLOW_SIGNAL_BYTES - 1, AFTER = FLOW_SIGNAL_BYTES + 1 };
+	const struct flow *flow = flow_by_machine(map->arch->elf_machine);
+	uint8_t code[BEFORE + AFTER];
+	size_t before = BEFORE, size = sizeof(code);
+	if (!flow)
+		return false;
+	if (!memory_read(map->memory, address - before, code, size)) {
+		before = 0;
+		size = AFTER;
+		if (!memory_read(map->memory, address, code, size))
+			return false;
+	}
+	for (size_t at = 0; at <= before + 1; at++) {
+		size_t length = flow->signal_return(code + at, size - at);
+		if (length && before < at + length)
+			return true;
+	}
+	return false;
+}
+
+/*
+ * The code decides, not the unwind information of it: aarch64's vdso has none, or, before Linux 5.8, one that leads to the
+ * interrupted function's caller (commit 87676cfca141).
+ */
+static void find_signal_frame(struct code_map *map, uint64_t address, struct code_place *place)
+{
+	bool may_be = !place->row || place->row->flags & CFI_ROW_SIGNAL_FRAME;
+	if (place->kind != CODE_MODULE || !may_be || !ends_signal(map, address))
+		return;
+	place->row = map->signal_row;
+	place->reason = REASON_OK;
+	place->is_clone = false;
+}
+
 const struct code_place *code_map_find(struct code_map *map, uint64_t address)
 {
 	struct cached *cached = &map->cache[hash_mix(address) & (CACHE_SIZE - 1)];
 	if (cached->address != address || !address) {
 		find_anew(map, address, &cached->place);
+		find_signal_frame(map, address, &cached->place);
 		/* What is in memory without a file can change from one reading of the maps to the next. */
 		cached->address = cached->place.kind == CODE_MODULE ? address : 0;
 	}
