@@ -122,6 +122,7 @@ enum reason native_walk(struct native *native, struct snapshot *snapshot, uint64
 	enum reason reason = walk_once(native, snapshot, &end);
 	if (end.no_code && read_maps_again(native))
 		reason = walk_once(native, snapshot, &end);
+	native->lost = end.no_code;
 	if (!arch_register_get(&snapshot->registers, native->subject->arch->sp, &sp) ||
 	    snapshot->stack_end < sp)
 		return reason;

@@ -21,6 +21,7 @@ struct native {
 	uint64_t image_number;
 	uint64_t maps_ns; /* when they were last read because code was met that they do not have */
 	struct native_frames frames; /* of the last walk, innermost first */
+	bool lost;                   /* the last walk came to an address where no code is */
 	struct memory_range
 		missing; /* what the last walk lacked beside the stack; of size 0: nothing */
 };

@@ -53,10 +53,11 @@ struct sampler {
 		*crosscheck; /* NULL: our own walk; else native frames are libunwind's. Not owned */
 	enum reason crosscheck_end;
 	bool nonblocking;
-	bool keep_codes;  /* copy code objects with the next sample, for a capsule */
-	bool hold;        /* the next thread is held whether it sleeps or not */
-	bool lists_read;  /* in this round: sampler_round */
-	bool lists_stale; /* an interpreter was met that they did not have */
+	bool keep_codes;       /* copy code objects with the next sample, for a capsule */
+	bool hold;             /* the next thread is held whether it sleeps or not */
+	uint64_t image_number; /* of the program that the captured code mask is of */
+	bool lists_read;       /* in this round: sampler_round */
+	bool lists_stale;      /* an interpreter was met that they did not have */
 	struct py_tstate tstate;
 	bool python; /* what was taken has a thread state */
 	bool gil;

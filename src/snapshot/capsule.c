@@ -90,6 +90,9 @@ struct error *capsule_save(const char *path, uint16_t machine, const char *name,
 	if (snapshot->registers.has_thread_pointer)
 		json_object_set_new(thread, "thread_pointer",
 				    capsule_json_address(snapshot->registers.thread_pointer));
+	if (snapshot->registers.code_mask)
+		json_object_set_new(thread, "code_mask",
+				    capsule_json_address(snapshot->registers.code_mask));
 	json_object_set_new(thread, "registers", json_registers(&snapshot->registers));
 	json_object_set_new(root, "thread", thread);
 	if (python)
@@ -128,6 +131,9 @@ static void load_thread(const json_t *thread, struct capsule *capsule)
 	snprintf(capsule->name, sizeof(capsule->name), "%.15s", name ? name : "?");
 	snapshot->registers.has_thread_pointer =
 		capsule_get_address(thread, "thread_pointer", &snapshot->registers.thread_pointer);
+	/* Only of CPUs that sign addresses. */
+	if (!capsule_get_address(thread, "code_mask", &snapshot->registers.code_mask))
+		snapshot->registers.code_mask = 0;
 	const json_t *registers = json_object_get(thread, "registers");
 	char key[8];
 	for (unsigned i = 0; i < ARCH_REGISTERS_MAX; i++) {

@@ -7,11 +7,12 @@
 #include "base/clock.h"
 #include "target/ptrace.h"
 
-static void begin(struct snapshot *snapshot, const struct thread *thread, enum snapshot_kind kind)
+static void begin(const struct capture *capture, struct snapshot *snapshot,
+		  const struct thread *thread, enum snapshot_kind kind)
 {
 	snapshot->tid = thread->tid;
 	snapshot->kind = kind;
-	snapshot->registers = (struct arch_registers){ 0 };
+	snapshot->registers = (struct arch_registers){ .code_mask = capture->code_mask };
 	snapshot->asked_ns = snapshot->held_ns = snapshot->released_ns = 0;
 	snapshot->stack_end = 0;
 	blocks_reset(&snapshot->blocks);
@@ -30,6 +31,20 @@ static bool read_registers(const struct arch *arch, pid_t tid, struct arch_regis
 		return false;
 	arch->parse_registers(general, thread, registers);
 	return true;
+}
+
+/* A process without signed addresses has no such set. */
+static void read_code_mask(struct capture *capture, pid_t tid)
+{
+	const struct arch *arch = capture->arch;
+	uint8_t set[ARCH_REGSET_MAX];
+	size_t size = sizeof(set);
+	if (!arch->code_mask.note || capture->has_code_mask)
+		return;
+	bool has = !ptrace_get_regset(tid, arch->code_mask.note, set, &size) &&
+		   size >= arch->code_mask.size;
+	capture->code_mask = has ? arch->parse_code_mask(set) : 0;
+	capture->has_code_mask = true;
 }
 
 static enum reason refused(struct capture *capture, const struct stop *stop)
@@ -79,6 +94,7 @@ static bool stack_range(const struct capture *capture, const struct snapshot *sn
 	uint64_t sp;
 	if (!wants->stack_bytes || !arch_register_get(&snapshot->registers, capture->arch->sp, &sp))
 		return false;
+	sp = arch_untagged(capture->arch, sp);
 	const struct mapping *mapping = maps_find(wants->maps, sp);
 	/* A stack that the maps do not have yet: the rest of its page is there for sure. */
 	uint64_t end = mapping ? mapping->end : (sp | 4095) + 1;
@@ -105,8 +121,12 @@ static enum reason copy_held(struct capture *capture, const struct stop *stop,
 			     struct snapshot *snapshot)
 {
 	capture->live->held_tid = stop->tid;
-	if (wants->registers && !read_registers(capture->arch, stop->tid, &snapshot->registers))
-		return REASON_REGISTERS;
+	if (wants->registers) {
+		if (!read_registers(capture->arch, stop->tid, &snapshot->registers))
+			return REASON_REGISTERS;
+		read_code_mask(capture, stop->tid);
+		snapshot->registers.code_mask = capture->code_mask;
+	}
 	copy(capture, wants, snapshot);
 	return grab(data, snapshot);
 }
@@ -115,7 +135,7 @@ enum reason capture_held(struct capture *capture, const struct thread *thread,
 			 const struct capture_wants *wants, capture_grab grab, void *data,
 			 struct snapshot *snapshot)
 {
-	begin(snapshot, thread, SNAPSHOT_HELD);
+	begin(capture, snapshot, thread, SNAPSHOT_HELD);
 	snapshot->asked_ns = clock_now_ns();
 	struct stop stop = stop_thread(capture->stopper, thread->tid, CAPTURE_TIMEOUT_NS);
 	enum reason reason = not_held(capture, &stop);
@@ -135,7 +155,7 @@ enum reason capture_asleep(struct capture *capture, struct thread *thread,
 			   const struct activity *before, const struct capture_wants *wants,
 			   capture_grab grab, void *data, struct snapshot *snapshot)
 {
-	begin(snapshot, thread, SNAPSHOT_ASLEEP);
+	begin(capture, snapshot, thread, SNAPSHOT_ASLEEP);
 	if (before->sp)
 		arch_register_set(&snapshot->registers, capture->arch->sp, before->sp);
 	if (before->pc)
@@ -154,7 +174,7 @@ enum reason capture_running(struct capture *capture, const struct thread *thread
 			    const struct capture_wants *wants, capture_grab grab, void *data,
 			    struct snapshot *snapshot)
 {
-	begin(snapshot, thread, SNAPSHOT_RUNNING);
+	begin(capture, snapshot, thread, SNAPSHOT_RUNNING);
 	copy(capture, wants, snapshot);
 	enum reason reason = grab(data, snapshot);
 	blocks_end(&snapshot->blocks);

@@ -27,7 +27,16 @@ struct capture {
 	struct memory_live *live;
 	const struct arch *arch;
 	int errnum; /* of the last attach that was refused */
+	/* Goes with the registers; read with them once, and again after capture_forget. */
+	uint64_t code_mask;
+	bool has_code_mask;
 };
+
+/* After an exec, or where an address of code leads nowhere: the next registers come with a new mask. */
+static inline void capture_forget(struct capture *capture)
+{
+	capture->has_code_mask = false;
+}
 
 /* What is copied besides what the grab touches. */
 struct capture_wants {

@@ -115,6 +115,15 @@ static void set_defaults(const struct arch *arch, const struct arch_registers *r
 	arch_register_set(caller, arch->sp, cfa);
 }
 
+/* The caller's pc; its return address register has been overwritten by the call, and is not known but where it is restored. */
+static void set_pc(const struct arch *arch, uint64_t pc, bool was_called,
+		   struct arch_registers *caller)
+{
+	if (was_called && arch->return_address != arch->pc)
+		caller->known &= ~(UINT64_C(1) << arch->return_address);
+	arch_register_set(caller, arch->pc, arch_code_address(arch, caller, pc));
+}
+
 /* What a row's rules give, before any of it is put in its place: rules refer to the callee's registers. */
 struct recovered {
 	uint64_t value[ARCH_REGISTERS_MAX]; /* by number of the rule */
@@ -197,7 +206,7 @@ enum reason step_row(const struct step_context *context, const struct cfi_row *r
 		else
 			caller_ret->known &= ~(UINT64_C(1) << row->rules[i].reg);
 	}
-	arch_register_set(caller_ret, arch->pc, recovered.pc);
+	set_pc(arch, recovered.pc, !(row->flags & CFI_ROW_SIGNAL_FRAME), caller_ret);
 	*cfa_ret = cfa;
 	return REASON_OK;
 }
@@ -210,10 +219,10 @@ enum reason step_frame_pointer(const struct arch *arch, struct memory *memory,
 	if (get(registers, arch->fp, &fp) || fp % WORD || load(memory, fp, &caller_fp) ||
 	    load(memory, fp + WORD, &pc))
 		return REASON_GAP;
-	caller_ret->known = 0;
+	*caller_ret = (struct arch_registers){ .code_mask = registers->code_mask };
 	arch_register_set(caller_ret, arch->fp, caller_fp);
 	arch_register_set(caller_ret, arch->sp, fp + 2 * WORD);
-	arch_register_set(caller_ret, arch->pc, pc);
+	set_pc(arch, pc, true, caller_ret);
 	*cfa_ret = fp + 2 * WORD;
 	return REASON_OK;
 }
@@ -233,7 +242,7 @@ enum reason step_after_call(const struct arch *arch, struct memory *memory,
 	}
 	uint64_t cfa = sp - (uint64_t)(int64_t)arch->return_address_at;
 	set_defaults(arch, registers, cfa, caller_ret);
-	arch_register_set(caller_ret, arch->pc, pc);
+	set_pc(arch, pc, true, caller_ret);
 	*cfa_ret = cfa;
 	return REASON_OK;
 }

@@ -11,6 +11,7 @@
 struct watched {
 	struct memory memory;
 	struct memory *inner;
+	const struct arch *arch;
 	uint64_t fault;
 };
 
@@ -32,6 +33,7 @@ struct walker {
 static bool watched_read(struct memory *memory, uint64_t address, void *buffer, size_t size)
 {
 	struct watched *watched = (struct watched *)memory;
+	address = arch_untagged(watched->arch, address);
 	if (memory_read(watched->inner, address, buffer, size))
 		return true;
 	watched->fault = address;
@@ -58,12 +60,18 @@ static enum reason add_frame(const struct walker *walker, struct native_frames *
 	return REASON_OK;
 }
 
+/* A function that was just interrupted may not have its return address on the stack: vfork has it in a register. */
+static bool leads_up(const struct walker *walker, uint64_t cfa)
+{
+	return cfa > walker->sp || (cfa == walker->sp && !walker->is_return);
+}
+
 /* What no unwind information says is believed only where it leads up the stack and to code. */
 static bool is_plausible(const struct walker *walker, const struct arch_registers *caller,
 			 uint64_t cfa)
 {
 	uint64_t pc;
-	return cfa > walker->sp && arch_register_get(caller, walker->arch->pc, &pc) && pc &&
+	return leads_up(walker, cfa) && arch_register_get(caller, walker->arch->pc, &pc) && pc &&
 	       code_map_is_code(walker->map, pc - 1);
 }
 
@@ -85,6 +93,32 @@ static bool is_last_frame_pointer(const struct walker *walker)
 	       !fp;
 }
 
+/*
+ * The register for the return address still has it if it points out of the code at @here: a call of its own would have left an
+ * address in it. Only of code that was interrupted, and where that register is not the pc itself.
+ */
+static bool follow_register(struct walker *walker, const struct code_place *here,
+			    struct arch_registers *caller, uint64_t *cfa)
+{
+	const struct arch *arch = walker->arch;
+	const struct code_place from = *here;
+	uint64_t pc;
+	if (arch->return_address_at || walker->is_return ||
+	    step_after_call(arch, walker->memory, &walker->registers, caller, cfa) ||
+	    !is_plausible(walker, caller, *cfa) || !arch_register_get(caller, arch->pc, &pc))
+		return false;
+	const struct code_place *to = code_map_find(walker->map, pc - 1);
+	return to->row || to->kind != from.kind || to->module != from.module ||
+	       to->bias != from.bias;
+}
+
+static bool follow_frame_pointer(struct walker *walker, struct arch_registers *caller,
+				 uint64_t *cfa)
+{
+	return !step_frame_pointer(walker->arch, walker->memory, &walker->registers, caller, cfa) &&
+	       is_plausible(walker, caller, *cfa);
+}
+
 static enum reason guess(struct walker *walker, const struct code_place *place,
 			 struct arch_registers *caller, uint64_t *cfa)
 {
@@ -100,9 +134,8 @@ static enum reason guess(struct walker *walker, const struct code_place *place,
 			caller->known = 0;
 			return REASON_OK;
 		}
-		if (step_frame_pointer(walker->arch, walker->memory, &walker->registers, &tried,
-				       cfa) ||
-		    !is_plausible(walker, &tried, *cfa))
+		if (!follow_register(walker, place, &tried, cfa) &&
+		    !follow_frame_pointer(walker, &tried, cfa))
 			return REASON_GAP;
 		walker->guessed = true;
 	}
@@ -125,9 +158,7 @@ static enum reason follow_row(struct walker *walker, const struct code_place *pl
 	walker->guessed = false;
 	if (place->row->flags & CFI_ROW_SIGNAL_FRAME)
 		return ++walker->signal_frames > SIGNAL_FRAMES_MAX ? REASON_BAD_CFA : REASON_OK;
-	/* A function that was just interrupted may not have its return address on the stack: vfork has it in a register. */
-	bool may_stay = !walker->is_return;
-	return *cfa > walker->sp || (may_stay && *cfa == walker->sp) ? REASON_OK : REASON_BAD_CFA;
+	return leads_up(walker, *cfa) ? REASON_OK : REASON_BAD_CFA;
 }
 
 /* Just made by clone: the new thread's system call returned 0, and there is nothing that it could return to. */
@@ -178,6 +209,9 @@ static enum reason walk_frames(struct walker *walker, struct native_frames *fram
 		enum reason reason = add_frame(walker, frames);
 		if (!reason)
 			reason = step_up(walker, &end);
+		/* What is left of a word without its upper bits is not even an address. */
+		if (reason == REASON_NO_CODE && walker->is_return && walker->registers.code_mask)
+			frames->count--;
 		if (reason)
 			return reason;
 		if (walker->sp > walker->used)
@@ -193,7 +227,7 @@ enum reason walk_noting(struct code_map *map, const struct arch *arch,
 	struct walker walker = {
 		.map = map,
 		.arch = arch,
-		.watched = { .memory = { .read = watched_read }, .inner = memory },
+		.watched = { .memory = { .read = watched_read }, .inner = memory, .arch = arch },
 		.registers = *registers,
 	};
 	*end_ret = (struct walk_end){ 0 };

@@ -25,7 +25,7 @@ struct native_frame {
 	uint64_t address; /* in the instruction: pc, or pc − 1 for a return address */
 	uint64_t sp;      /* of the frame; the CFA of the one before */
 	bool signal;      /* a signal interrupted this frame: pc is no return address */
-	bool guessed;     /* reached by a frame pointer, not by unwind information */
+	bool guessed;     /* reached by a frame pointer or the like, not by unwind information */
 };
 
 DEFINE_VEC(struct native_frames, native_frames_vec, struct native_frame)
