@@ -26,9 +26,9 @@ struct step_context {
 };
 
 /*
- * The caller's registers: its pc is in arch->pc, without a signature, its stack pointer is the CFA, which *cfa_ret gets
- * too. REASON_OK with an unknown pc means that the row says there is no caller. Rules that look for saved registers above the CFA by a base register have outlived it
- * (docs/unwinding.md, "Epilogues of realigned frames"): what they would recover is taken as it is.
+ * The caller's registers: its pc is in arch->pc, without a signature, its stack pointer is the CFA, which *cfa_ret gets too. REASON_OK
+ * with an unknown pc means that the row says there is no caller. Rules that look for saved registers above the CFA by a base register
+ * have outlived it (docs/unwinding.md, "Epilogues of realigned frames"): what they would recover is taken as it is.
  */
 enum reason step_row(const struct step_context *context, const struct cfi_row *row,
 		     const struct arch_registers *registers, struct arch_registers *caller_ret,
