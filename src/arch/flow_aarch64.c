@@ -100,7 +100,7 @@ static bool transfer(struct way *way, uint32_t word, const struct transfer *t)
 {
 	int64_t at = way->sp + (t->moves_after ? 0 : t->offset);
 	unsigned first = field(word, 0, 5), second = field(word, 10, 5);
-	if (field(word, 5, 5) != SP)
+	if (field(word, 5, 5) != SP || at % WORD)
 		return false;
 	if (!t->is_vector) {
 		bool (*move)(struct way *, unsigned, int64_t) = t->is_load ? load : store;
@@ -163,7 +163,11 @@ static bool leave(struct way *way, int64_t offset)
 {
 	if (way->has_frame)
 		return set_sp(way, way->frame + offset);
-	if (way->on_frame_pointer || way->values[FP].held != HELD_NOW || way->store_count)
+	if (way->values[FP].held != HELD_NOW)
+		return false;
+	if (way->on_frame_pointer)
+		return set_sp(way, offset);
+	if (way->store_count)
 		return false;
 	for (unsigned reg = FIRST_KEPT; reg < SP; reg++)
 		if (way->values[reg].held == HELD_AT)

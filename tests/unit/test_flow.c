@@ -124,6 +124,7 @@ static void test_stubs(void **state)
 		assert_int_equal(stub.has_slot, known[i].has_slot);
 		assert_int_equal(stub.slot, known[i].slot);
 		assert_int_equal(stub.number, known[i].number);
+		assert_int_equal(stub.size, 16);
 	}
 	/* The table's own first entry: push 0x2fe2(%rip) */
 	assert_false(flow()->stub(
@@ -145,6 +146,16 @@ static void test_jumps(void **state)
 	assert_false(flow()->jump((const uint8_t *)"\x0f\x84\x10\x00\x00", 5, 0x1000, &target));
 }
 
+/* mov $15,%rax; syscall */
+static void test_signal_return(void **state)
+{
+	uint8_t code[] = { 0x48, 0xc7, 0xc0, 0x0f, 0, 0, 0, 0x0f, 0x05, 0x90 };
+	assert_int_equal(flow()->signal_return(code, sizeof(code)), 9);
+	assert_int_equal(flow()->signal_return(code, 8), 0);
+	code[3] = 14;
+	assert_int_equal(flow()->signal_return(code, sizeof(code)), 0);
+}
+
 static void test_other_machines(void **state)
 {
 	assert_null(flow_by_machine(EM_RISCV));
@@ -160,6 +171,7 @@ int main(void)
 		cmocka_unit_test(test_what_is_not_understood),
 		cmocka_unit_test(test_stubs),
 		cmocka_unit_test(test_jumps),
+		cmocka_unit_test(test_signal_return),
 		cmocka_unit_test(test_other_machines),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
