@@ -86,7 +86,7 @@ static void sleep_for_ever(int fd)
 {
 	say(fd);
 	for (;;)
-		poll(NULL, 0, -1);
+		ppoll(NULL, 0, NULL, NULL);
 }
 
 static char state_of(pid_t pid)
@@ -256,7 +256,7 @@ static void a_probe_leaves_a_sleeper_asleep(void **state)
 	activity_look(&files, &before);
 	activity_count(&files, &before);
 	assert_int_equal(before.state, ACTIVITY_BLOCKED);
-	assert_int_equal(before.syscall, SYS_poll);
+	assert_int_equal(before.syscall, SYS_ppoll);
 
 	assert_int_equal(stop_probe(pid), 0);
 	activity_look(&files, &after);
