@@ -121,12 +121,17 @@ static bool is_held_spinning(struct stopper *stopper, pid_t pid)
 	assert_int_equal(stop.kind, STOP_INTERRUPTED);
 	assert_int_equal(state_of(pid), 't');
 
-	uint8_t general[ARCH_REGSET_MAX];
+	uint8_t general[ARCH_REGSET_MAX], thread[ARCH_REGSET_MAX];
 	size_t size = sizeof(general);
 	assert_int_equal(ptrace_get_regset(pid, arch->general.note, general, &size), 0);
 	assert_int_equal(size, arch->general.size);
+	size = sizeof(thread);
+	if (arch->thread_pointer.note)
+		assert_int_equal(ptrace_get_regset(pid, arch->thread_pointer.note, thread, &size),
+				 0);
+	assert_true(size >= arch->thread_pointer.size);
 	struct arch_registers registers;
-	arch->parse_registers(general, NULL, &registers);
+	arch->parse_registers(general, thread, &registers);
 	uint64_t pc = 0, sp = 0;
 	assert_true(arch_register_get(&registers, arch->pc, &pc));
 	assert_true(arch_register_get(&registers, arch->sp, &sp));
@@ -563,7 +568,7 @@ static void a_launched_program_starts_as_we_did(void **state)
 	assert_int_equal(launch_exit_status(&launch), (int)(limit.rlim_cur % 256));
 	launch_deinit(&launch);
 
-	char *sleeper[] = { "/bin/sleep", "1000", NULL };
+	char *sleeper[] = { "/bin/sh", "-c", "exec sleep 1000", NULL };
 	char path[64], text[4096];
 	assert_null(launch_start(sleeper, &inherited, &launch));
 	assert_null(launch_go(&launch));
