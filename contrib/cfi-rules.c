@@ -192,6 +192,7 @@ static int print_function(struct tool *tool, const char *name, bool is_cut, stru
 	if (is_cut) {
 		const char *file = strrchr(tool->path, '/');
 		printf("# %s of %s\n", name, file ? file + 1 : tool->path);
+		printf("machine %u\n", image_machine(tool->image));
 		if (!print_bytes(tool, found.fde_offset))
 			return 1;
 		printf("rows\n");
