@@ -31,6 +31,11 @@ enum key_ref_kind {
 	KEY_REF_TLS_LOCAL, /* no key: a thread-local at thread pointer + offset */
 	KEY_REF_TLS_DTV,   /* no key: a thread-local; vaddr: its module's pair {number, base} in the
 			    * GOT; it is at base + offset in the module's block */
+	/*
+	 * No key: a thread-local; vaddr: its TLS descriptor in the GOT, {resolver, argument}, of
+	 * which decoder.tls_resolver says what they mean; offset is added.
+	 */
+	KEY_REF_TLS_DESCRIPTOR,
 };
 
 struct key_ref {
@@ -64,6 +69,29 @@ struct error *decode_x86_64_interp_head(const uint8_t *body, size_t size, uint64
  */
 bool decode_x86_64_is_tail_call(const uint8_t *body, size_t size);
 
+/*
+ * The same for aarch64. A body whose references depend on where it is is refused without an address
+ * (@body_vaddr 0). No int key was measured there (2.7, 3.6).
+ */
+struct error *decode_aarch64_key(const uint8_t *body, size_t size, uint64_t body_vaddr,
+				 struct key_ref *ref_ret);
+struct error *decode_aarch64_interp_head(const uint8_t *body, size_t size, uint64_t body_vaddr,
+					 struct head_ref *ref_ret);
+bool decode_aarch64_is_tail_call(const uint8_t *body, size_t size);
+
+/* What a C library's resolver does with the argument of its TLS descriptor. */
+enum tls_resolver {
+	TLS_RESOLVER_UNKNOWN,
+	TLS_RESOLVER_STATIC,  /* the argument is the distance from the thread pointer */
+	TLS_RESOLVER_DYNAMIC, /* it points to {module number, offset in the module's block} */
+};
+
+/* Room for the start of a resolver that decode_aarch64_tls_resolver needs. */
+#define DECODE_RESOLVER_SIZE 56
+
+/* @code: the first @size bytes of a resolver, of which all or as many as there are are looked at. */
+enum tls_resolver decode_aarch64_tls_resolver(const uint8_t *code, size_t size);
+
 /* The decoders of one CPU. */
 struct decoder {
 	struct error *(*decode_key)(const uint8_t *body, size_t size, uint64_t body_vaddr,
@@ -71,9 +99,12 @@ struct decoder {
 	struct error *(*decode_interp_head)(const uint8_t *body, size_t size, uint64_t body_vaddr,
 					    struct head_ref *ref_ret);
 	bool (*is_tail_call)(const uint8_t *body, size_t size);
+	/* NULL where no measured shape has a TLS descriptor. */
+	enum tls_resolver (*tls_resolver)(const uint8_t *code, size_t size);
 };
 
 extern const struct decoder decoder_x86_64;
+extern const struct decoder decoder_aarch64;
 
 /* The decoders for an ELF file's e_machine; NULL where no code was measured. */
 const struct decoder *decoder_by_machine(uint16_t machine);
