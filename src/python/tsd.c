@@ -145,6 +145,20 @@ static struct error *resolve_runtime(const struct tsd_runtime *runtime, const st
 	return NULL;
 }
 
+/* @offset in the thread-local block of module number @module. */
+static struct error *use_module(const struct tsd_runtime *runtime, uint64_t module, uint64_t offset,
+				struct place *place)
+{
+	if (module == 0 || module > DTV_LENGTH_MAX)
+		return error_create(ERROR_CORRUPT,
+				    "%s has module number %" PRIu64 " for its thread-locals",
+				    image_name(runtime->image), module);
+	place->kind = PLACE_TLS_DTV;
+	place->module = module;
+	place->offset = (int64_t)offset;
+	return NULL;
+}
+
 /* The pair that __tls_get_addr is given: module number, offset in its block. */
 static struct error *resolve_dtv(const struct tsd_runtime *runtime, const struct key_ref *ref,
 				 struct place *place)
@@ -153,18 +167,48 @@ static struct error *resolve_dtv(const struct tsd_runtime *runtime, const struct
 	uint64_t pair[2];
 	if (!memory_read(runtime->memory, address, pair, sizeof(pair)))
 		return read_failed(runtime, "the thread-local's descriptor", address);
-	if (pair[0] == 0 || pair[0] > DTV_LENGTH_MAX)
-		return error_create(ERROR_CORRUPT,
-				    "%s has module number %" PRIu64 " for its thread-locals",
-				    image_name(runtime->image), pair[0]);
-	place->kind = PLACE_TLS_DTV;
-	place->module = pair[0];
-	place->offset = (int64_t)(pair[1] + (uint64_t)ref->offset);
-	return NULL;
+	return use_module(runtime, pair[0], pair[1] + (uint64_t)ref->offset, place);
 }
 
-static struct error *resolve(const struct tsd_runtime *runtime, const struct key_ref *ref,
-			     struct place *place)
+/*
+ * {resolver, argument}, filled in when the library was loaded: the argument is the distance from
+ * the thread pointer where there was room for the library's thread-locals beside the program's,
+ * else it points to {module number, offset in its block}. The resolver's code tells which.
+ */
+static struct error *resolve_descriptor(const struct tsd_runtime *runtime,
+					const struct decoder *decoder, const struct key_ref *ref,
+					struct place *place)
+{
+	uint64_t address = runtime->bias + ref->vaddr;
+	uint64_t pair[2], dynamic[2];
+	uint8_t code[DECODE_RESOLVER_SIZE];
+	if (!decoder->tls_resolver)
+		return error_create(ERROR_UNSUPPORTED,
+				    "TLS descriptors have not been measured here");
+	if (!memory_read(runtime->memory, address, pair, sizeof(pair)))
+		return read_failed(runtime, "the thread-local's descriptor", address);
+	if (!memory_read(runtime->memory, pair[0], code, sizeof(code)))
+		return read_failed(runtime, "the resolver of a thread-local", pair[0]);
+
+	switch (decoder->tls_resolver(code, sizeof(code))) {
+	case TLS_RESOLVER_STATIC:
+		place->kind = PLACE_TLS_LOCAL;
+		place->offset = (int64_t)(pair[1] + (uint64_t)ref->offset);
+		return NULL;
+	case TLS_RESOLVER_DYNAMIC:
+		if (!memory_read(runtime->memory, pair[1], dynamic, sizeof(dynamic)))
+			return read_failed(runtime, "the thread-local's place", pair[1]);
+		return use_module(runtime, dynamic[0], dynamic[1] + (uint64_t)ref->offset, place);
+	case TLS_RESOLVER_UNKNOWN:
+		break;
+	}
+	return error_create(ERROR_UNSUPPORTED,
+			    "the resolver of %s's thread-locals has no measured shape",
+			    image_name(runtime->image));
+}
+
+static struct error *resolve(const struct tsd_runtime *runtime, const struct decoder *decoder,
+			     const struct key_ref *ref, struct place *place)
 {
 	switch (ref->kind) {
 	case KEY_REF_RUNTIME:
@@ -183,6 +227,8 @@ static struct error *resolve(const struct tsd_runtime *runtime, const struct key
 		return NULL;
 	case KEY_REF_TLS_DTV:
 		return resolve_dtv(runtime, ref, place);
+	case KEY_REF_TLS_DESCRIPTOR:
+		return resolve_descriptor(runtime, decoder, ref, place);
 	}
 	return error_create(ERROR_UNSUPPORTED, "unknown kind of reference");
 }
@@ -207,7 +253,7 @@ static struct error *place_by_code(const struct tsd_runtime *runtime, const stru
 	if (err)
 		return error_prefix(err, "%s", image_name(runtime->image));
 	struct place place = { 0 };
-	err = resolve(runtime, &ref, &place);
+	err = resolve(runtime, decoder, &ref, &place);
 	if (err)
 		return err;
 	place_means(&place, "code of shape %s", ref.shape);

@@ -839,6 +839,108 @@ static int print_rows(void)
 	return 0;
 }
 
+/* ---- the interpreter, on aarch64 ---- */
+
+/* 3.15: mrs x1; x0 = &descriptor at vaddr 0x2010; blr x2; ldr x0, [x1, x0]; the body is at 0x1000. */
+static const uint32_t tlsdesc_12[] = {
+	0xd503233f, 0xd53bd041, 0xa9bf7bfd, 0x910003fd, 0xb0000000, 0xf9400802,
+	0x91004000, 0xd63f0040, 0xf8606820, 0xa8c17bfd, 0xd50323bf, 0xd65f03c0,
+};
+static const struct image library_3_15_aarch64 = {
+	.machine = EM_AARCH64,
+	.symbols = { GETTER(0x1000, tlsdesc_12) },
+};
+
+#define RESOLVER UINT64_C(0x70000)
+#define ARGUMENT UINT64_C(0x80000)
+
+static void put_code(struct fake_memory *fake, const uint32_t *words, size_t count)
+{
+	for (size_t i = 0; i < DECODE_RESOLVER_SIZE / 8; i++) {
+		uint64_t low = 2 * i < count ? words[2 * i] : 0;
+		uint64_t high = 2 * i + 1 < count ? words[2 * i + 1] : 0;
+		put_u64(fake, RESOLVER + 8 * i, high << 32 | low);
+	}
+}
+
+static void put_descriptor(struct fake_memory *fake, uint64_t argument)
+{
+	put_u64(fake, BIAS + 0x2010, RESOLVER);
+	put_u64(fake, BIAS + 0x2018, argument);
+}
+
+static void test_descriptor_of_a_library_beside_the_program(void **state)
+{
+	static const uint32_t resolver[] = { 0xd503245f, 0xf9400400, 0xd65f03c0 };
+	struct fake_memory fake = { .memory.read = fake_read };
+	struct tstate_source source;
+	put_descriptor(&fake, 0x30);
+	put_code(&fake, resolver, COUNT(resolver));
+	assert_null(find_source(&library_3_15_aarch64, PY_KEY_THREAD_LOCAL, PY_ABSENT, 0, &fake,
+				&source));
+	assert_int_equal(source.kind, TSTATE_TLS_LOCAL);
+	assert_int_equal(source.tls_offset, 0x30);
+	assert_string_equal(source.origin, "thread-local (code of shape tlsdesc-12)");
+}
+
+static void test_descriptor_of_a_library_loaded_late(void **state)
+{
+	static const uint32_t resolver[] = { 0xd503233f, 0xa9be0be1, 0xa90113e3, 0xd53bd044,
+					     0xf9400401, 0xf9400080, 0xf9400823, 0xf9400002,
+					     0xeb02007f, 0x54000188, 0xa9400c22, 0x8b021000,
+					     0xf9400000 };
+	struct fake_memory fake = { .memory.read = fake_read };
+	struct tstate_source source = { .tls_module = 77 };
+	put_descriptor(&fake, ARGUMENT);
+	put_code(&fake, resolver, COUNT(resolver));
+	_cleanup_error_ struct error *fault =
+		find_source(&library_3_15_aarch64, PY_KEY_THREAD_LOCAL, PY_ABSENT, 0, &fake,
+			    &source);
+	assert_int_equal(fault->code, ERROR_FAULT);
+
+	put_u64(&fake, ARGUMENT, 3);
+	put_u64(&fake, ARGUMENT + 8, 0x20);
+	assert_null(find_source(&library_3_15_aarch64, PY_KEY_THREAD_LOCAL, PY_ABSENT, 0, &fake,
+				&source));
+	assert_int_equal(source.kind, TSTATE_TLS_DTV);
+	assert_int_equal(source.tls_module, 3);
+	assert_int_equal(source.tls_offset, 0x20);
+
+	fake.words[fake.count - 2].value = 0;
+	source.tls_module = 77;
+	_cleanup_error_ struct error *no_module =
+		find_source(&library_3_15_aarch64, PY_KEY_THREAD_LOCAL, PY_ABSENT, 0, &fake,
+			    &source);
+	assert_int_equal(no_module->code, ERROR_CORRUPT);
+	assert_int_equal(source.tls_module, 77);
+}
+
+static void test_descriptor_with_another_resolver_is_refused(void **state)
+{
+	static const uint32_t resolver[] = { 0xd503245f, 0xf81f0fe1, 0xf9400400, 0xd53bd041 };
+	struct fake_memory fake = { .memory.read = fake_read };
+	struct tstate_source source;
+	put_descriptor(&fake, 0x30);
+	put_code(&fake, resolver, COUNT(resolver));
+	assert_unsupported(find_source(&library_3_15_aarch64, PY_KEY_THREAD_LOCAL, PY_ABSENT, 0,
+				       &fake, &source),
+			   "libmade-up.so", "no measured shape");
+}
+
+/* tcbhead_t of aarch64: dtv first. */
+static void test_thread_local_through_the_dtv_on_aarch64(void **state)
+{
+	struct tsd_layout layout = row_named("aarch64", "glibc 2.41-2.44");
+	struct fake_memory fake = { .memory.read = fake_read };
+	struct tsd_thread thread = { .pointer = 0x700000 };
+	uint64_t address;
+	put_u64(&fake, 0x700000, 0x900010);
+	put_u64(&fake, 0x900000, 4);
+	put_u64(&fake, 0x900030, 0xa00000);
+	assert_int_equal(tls_address(&fake.memory, &layout, &thread, 2, 0x20, &address), REASON_OK);
+	assert_int_equal(address, 0xa00020);
+}
+
 int main(int argc, char **argv)
 {
 	static const struct CMUnitTest tests[] = {
@@ -870,6 +972,10 @@ int main(int argc, char **argv)
 		cmocka_unit_test(test_thread_local_of_a_program),
 		cmocka_unit_test(test_symbol_of_a_librarys_thread_local_is_no_distance),
 		cmocka_unit_test(test_thread_local_of_a_library),
+		cmocka_unit_test(test_descriptor_of_a_library_beside_the_program),
+		cmocka_unit_test(test_descriptor_of_a_library_loaded_late),
+		cmocka_unit_test(test_descriptor_with_another_resolver_is_refused),
+		cmocka_unit_test(test_thread_local_through_the_dtv_on_aarch64),
 	};
 	if (argc > 1 && !strcmp(argv[1], "--print-rows"))
 		return print_rows();
