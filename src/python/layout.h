@@ -92,6 +92,7 @@ enum py_attributes_kind {
 enum py_layout_origin {
 	PY_ORIGIN_MEASURED,  /* a generated row, this very version measured */
 	PY_ORIGIN_NEIGHBOUR, /* a generated row of the same minor version, another micro release */
+	PY_ORIGIN_HEADERS,   /* a generated row, from headers; never tried on this CPU */
 	PY_ORIGIN_DEBUG_OFFSETS, /* the interpreter's own table, a minor version that is tested */
 	PY_ORIGIN_UNTESTED, /* the interpreter's own table, a minor version or free-threaded build
 			       never tried */

@@ -63,6 +63,8 @@ const char *py_layout_origin_name(enum py_layout_origin origin)
 		return "measured";
 	case PY_ORIGIN_NEIGHBOUR:
 		return "measured in another micro release";
+	case PY_ORIGIN_HEADERS:
+		return "headers, never tried on this CPU";
 	case PY_ORIGIN_DEBUG_OFFSETS:
 		return "the interpreter's debug offsets";
 	case PY_ORIGIN_UNTESTED:
@@ -146,6 +148,8 @@ static void add_head_extra(uint32_t extra, struct py_layout *layout)
 
 static enum py_layout_origin row_origin(const struct py_layout_row *row, py_version version)
 {
+	if (row->headers_only)
+		return PY_ORIGIN_HEADERS;
 	uint32_t micro = PY_MICRO(version);
 	bool measured = micro < 64 && (row->micros >> micro & 1);
 	return measured ? PY_ORIGIN_MEASURED : PY_ORIGIN_NEIGHBOUR;

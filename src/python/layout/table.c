@@ -18,6 +18,7 @@ const struct py_field_info py_fields[PY_FIELD_COUNT] = {
 #define MICRO(n) (UINT64_C(1) << (n))
 const struct py_layout_row py_layout_rows[] = {
 #include "python/layout/rows_x86_64.inc"
+#include "python/layout/rows_aarch64.inc"
 };
 const size_t py_layout_rows_count = sizeof(py_layout_rows) / sizeof(py_layout_rows[0]);
 

@@ -41,6 +41,7 @@ struct py_layout_row {
 	uint8_t micro_first, micro_last; /* the micro releases that it is taken for */
 	uint64_t micros;                 /* bit N: micro release N was measured */
 	bool free_threaded;
+	bool headers_only; /* no interpreter of this version was run on this CPU */
 	uint32_t fields[PY_FIELD_COUNT];
 };
 extern const struct py_layout_row py_layout_rows[];
