@@ -13,6 +13,8 @@
 
 /* Bytes that a straight way out may take. */
 #define FLOW_EXIT_BYTES 64
+/* Bytes before and after a place in which a way out with jumps may lie: the largest kernels of OpenBLAS have 28,076. */
+#define FLOW_LEAF_BYTES 32768
 #define FLOW_SAVED_MAX  12
 /* The longest stub, the longest end of a signal. */
 #define FLOW_STUB_BYTES   24
@@ -20,7 +22,8 @@
 
 /* How the code at a place gets back to its caller. */
 struct flow_exit {
-	unsigned base;    /* DWARF number: the stack pointer or the frame pointer at that place */
+	unsigned
+		base; /* DWARF number: a register at that place, mostly the stack pointer or the frame pointer */
 	int32_t cfa;      /* the caller's stack pointer = base + cfa */
 	bool in_register; /* the return address is in its register now; otherwise: */
 	int32_t returns;  /* it is at the caller's stack pointer + returns */
@@ -41,10 +44,17 @@ struct flow_stub {
 
 struct flow {
 	/*
-	 * Reads from @code on until the return, through moves of the stack pointer and calls, which are taken to come back. False at the
-	 * first instruction that is anything else.
+	 * Reads from @code on until the return, through moves of the stack pointer and calls, which are taken to come back. A jump to
+	 * what a word says is a stub's, and taken for the return. False at the first instruction that is anything else.
 	 */
 	bool (*exit)(const uint8_t *code, size_t size, struct flow_exit *exit_ret);
+	/*
+	 * The way out from @code + @at where there are jumps, backward ones too, but no calls: every way that the code can take from
+	 * there leads to the same stack pointer and the same registers of the caller. False where one is not understood, leaves the
+	 * code or says something else. NULL: not for this CPU.
+	 */
+	bool (*exit_of_leaf)(const uint8_t *code, size_t size, size_t at,
+			     struct flow_exit *exit_ret);
 	/* A stub begins with @code, at @address: FLOW_STUB_BYTES, or fewer at a section's end. */
 	bool (*stub)(const uint8_t *code, size_t size, uint64_t address,
 		     struct flow_stub *stub_ret);

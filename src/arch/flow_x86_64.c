@@ -4,6 +4,7 @@
 
 #include <string.h>
 
+#include "arch/leaf_x86_64.h"
 #include "base/reader.h"
 
 enum { RAX = 0, RBP = 6, RSP = 7, R8 = 8, REGISTERS = 16 }; /* DWARF numbers */
@@ -145,6 +146,9 @@ static enum went step(struct way *way)
 	}
 	if (take(code, "\xf3\xc3", 2) || take(code, "\xf2\xc3", 2))
 		return WENT_BACK;
+	take(code, "\xf2", 1);
+	if (take(code, "\xff\x25", 2)) /* jmp *slot(%rip) */
+		return WENT_BACK;
 	return step_byte(way);
 }
 
@@ -229,6 +233,7 @@ static size_t read_signal_return(const uint8_t *bytes, size_t size)
 
 const struct flow flow_x86_64 = {
 	.exit = find_exit,
+	.exit_of_leaf = leaf_x86_64_exit,
 	.stub = read_stub,
 	.stub_step = STUB_SIZE,
 	.jump = read_jump,

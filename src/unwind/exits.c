@@ -54,21 +54,50 @@ static struct cfi_row *make_row(const struct arch *arch, const struct flow_exit 
 	return row;
 }
 
-static struct cfi_row *read_row(const struct arch *arch, struct memory *memory, uint64_t pc)
+static bool find_straight(const struct flow *flow, struct memory *memory, uint64_t pc,
+			  struct flow_exit *exit)
 {
-	const struct flow *flow = flow_by_machine(arch->elf_machine);
 	uint8_t code[FLOW_EXIT_BYTES];
 	size_t size = sizeof(code), left = PAGE_BYTES - pc % PAGE_BYTES;
-	struct flow_exit exit;
-	if (!flow)
-		return NULL;
 	/* The page may be the last of its mapping. */
 	if (!memory_read(memory, pc, code, size)) {
 		if (left >= size || !memory_read(memory, pc, code, left))
-			return NULL;
+			return false;
 		size = left;
 	}
-	return flow->exit(code, size, &exit) ? make_row(arch, &exit) : NULL;
+	return flow->exit(code, size, exit);
+}
+
+static bool find_with_jumps(const struct flow *flow, struct memory *memory, uint64_t pc,
+			    struct flow_exit *exit)
+{
+	uint8_t code[2 * FLOW_LEAF_BYTES];
+	uint64_t page = pc & ~(uint64_t)(PAGE_BYTES - 1);
+	uint64_t start = page, end = page;
+	/* From the middle outwards, as far as there is memory. */
+	size_t middle = FLOW_LEAF_BYTES;
+	while (end - page < FLOW_LEAF_BYTES &&
+	       memory_read(memory, end, code + middle + (end - page), PAGE_BYTES))
+		end += PAGE_BYTES;
+	if (end == page)
+		return false;
+	while (page - start < FLOW_LEAF_BYTES && start >= PAGE_BYTES &&
+	       memory_read(memory, start - PAGE_BYTES, code + middle - (page - start) - PAGE_BYTES,
+			   PAGE_BYTES))
+		start -= PAGE_BYTES;
+	return flow->exit_of_leaf(code + middle - (page - start), end - start, pc - start, exit);
+}
+
+static struct cfi_row *read_row(const struct arch *arch, struct memory *memory, uint64_t pc)
+{
+	const struct flow *flow = flow_by_machine(arch->elf_machine);
+	struct flow_exit exit;
+	if (!flow)
+		return NULL;
+	if (find_straight(flow, memory, pc, &exit) ||
+	    (flow->exit_of_leaf && find_with_jumps(flow, memory, pc, &exit)))
+		return make_row(arch, &exit);
+	return NULL;
 }
 
 const struct cfi_row *exits_find(struct exits *exits, const struct arch *arch,

@@ -2,7 +2,7 @@
 /*
  * exits.h: rows made from code, where no unwind information covers it.
  *
- * Only of code that leads straight to its return (arch/flow.h). A row is kept for a short time: generated code may be replaced
+ * Only of code that leads straight to its return, or that calls nothing and has one way out (arch/flow.h). A row is kept for a short time: generated code may be replaced
  * without a trace.
  */
 #pragma once

@@ -82,6 +82,19 @@ static void test_leave(void **state)
 	assert_int_equal(exit.saved_count, 0);
 }
 
+/* A stub of the linker, [endbr64] [bnd] jmp *slot(%rip) */
+static void test_stub_as_a_way_out(void **state)
+{
+	struct flow_exit exit = { 0 };
+	assert_true(FIND("\xff\x25\xca\x2f\x00\x00", &exit));
+	assert_int_equal(exit.base, RSP);
+	assert_int_equal(exit.cfa, 8);
+	assert_true(FIND("\xf3\x0f\x1e\xfa\xf2\xff\x25\x75\x2f\x00\x00", &exit));
+	assert_int_equal(exit.cfa, 8);
+	/* push 0x2fe2(%rip); jmp *0x2fe4(%rip): the table's first entry */
+	assert_false(FIND("\xff\x35\xe2\x2f\x00\x00\xff\x25\xe4\x2f\x00\x00", &exit));
+}
+
 static void test_what_is_not_understood(void **state)
 {
 	struct flow_exit exit = { .cfa = 77 };
@@ -96,6 +109,151 @@ static void test_what_is_not_understood(void **state)
 	assert_false(FIND("\x48\x81\xc4\xff\xff\xff\x7f\xc3", &exit));
 	assert_false(FIND("", &exit));
 	assert_int_equal(exit.cfa, 77);
+}
+
+/* ---- the way out of code with jumps ---- */
+
+static bool find_leaf(const char *code, size_t size, size_t at, struct flow_exit *exit)
+{
+	return flow()->exit_of_leaf((const uint8_t *)code, size, at, exit);
+}
+
+#define LEAF(code, at, exit) find_leaf(code, sizeof(code) - 1, at, exit)
+
+static void assert_saved(const struct flow_exit *exit, unsigned i, unsigned reg, int at)
+{
+	assert_true(i < exit->saved_count);
+	assert_int_equal(exit->saved[i].reg, reg);
+	assert_int_equal(exit->saved[i].at, at);
+}
+
+/*
+ * sub $16,%rsp; mov %rbx,8(%rsp); loop: test %rdi,%rdi; je out; add $8,%rsi; movups (%rsi),%xmm4; add (%rsi),%rbx; dec %rdi;
+ * jmp loop; out: mov 8(%rsp),%rbx; add $16,%rsp; ret
+ */
+static const char loop_left_before[] =
+	"\x48\x83\xec\x10\x48\x89\x5c\x24\x08\x48\x85\xff\x74\x0f\x48\x83\xc6\x08\x0f\x10\x26"
+	"\x48\x03\x1e\x48\xff\xcf\xeb\xec\x48\x8b\x5c\x24\x08\x48\x83\xc4\x10\xc3";
+
+static void test_leaf_with_the_exit_before(void **state)
+{
+	struct flow_exit exit = { 0 };
+	assert_true(LEAF(loop_left_before, 18, &exit)); /* movups */
+	assert_int_equal(exit.base, RSP);
+	assert_int_equal(exit.cfa, 24);
+	assert_int_equal(exit.returns, -8);
+	assert_int_equal(exit.saved_count, 1);
+	assert_saved(&exit, 0, RBX, -16);
+	/* At its start nothing is saved yet, and what will be is not to be looked for. */
+	assert_true(LEAF(loop_left_before, 0, &exit));
+	assert_int_equal(exit.cfa, 8);
+	assert_int_equal(exit.saved_count, 0);
+	assert_true(LEAF(loop_left_before, 4, &exit));
+	assert_int_equal(exit.cfa, 24);
+	assert_int_equal(exit.saved_count, 0);
+	assert_true(LEAF(loop_left_before, sizeof(loop_left_before) - 2, &exit));
+	assert_int_equal(exit.cfa, 8);
+}
+
+/*
+ * OpenBLAS's ztrmm kernels: sub $0x20,%rsp; mov %rbx,(%rsp); mov %rbp,8(%rsp); mov %r15,0x18(%rsp); mov %rsp,%rbx;
+ * sub $0x2080,%rsp; and $-4096,%rsp; loop: mov 0x18(%rsp),%r15; vfmadd231pd (%rdi),%ymm4,%ymm12; add %r15,%rbp; sub $1,%rdx;
+ * jg loop; mov %rbx,%rsp; mov (%rsp),%rbx; mov 8(%rsp),%rbp; mov 0x18(%rsp),%r15; vzeroupper; add $0x20,%rsp; ret
+ */
+static const char aligned_stack[] =
+	"\x48\x83\xec\x20\x48\x89\x1c\x24\x48\x89\x6c\x24\x08\x4c\x89\x7c\x24\x18\x48\x89\xe3"
+	"\x48\x81\xec\x80\x20\x00\x00\x48\x81\xe4\x00\xf0\xff\xff\x4c\x8b\x7c\x24\x18"
+	"\xc4\x62\xdd\xb8\x27\x4c\x01\xfd\x48\x83\xea\x01\x7f\xed\x48\x89\xdc\x48\x8b\x1c\x24"
+	"\x48\x8b\x6c\x24\x08\x4c\x8b\x7c\x24\x18\xc5\xf8\x77\x48\x83\xc4\x20\xc3";
+
+static void test_leaf_with_an_aligned_stack(void **state)
+{
+	struct flow_exit exit = { 0 };
+	assert_true(LEAF(aligned_stack, 40, &exit)); /* vfmadd231pd */
+	assert_int_equal(exit.base, RBX);
+	assert_int_equal(exit.cfa, 40);
+	assert_int_equal(exit.saved_count, 3);
+	assert_saved(&exit, 0, RBX, -40);
+	assert_saved(&exit, 1, RBP, -32);
+	assert_saved(&exit, 2, 15, -16);
+	assert_true(LEAF(aligned_stack, 0, &exit));
+	assert_int_equal(exit.base, RSP);
+	assert_int_equal(exit.cfa, 8);
+	assert_int_equal(exit.saved_count, 0);
+}
+
+static void test_leaf_with_a_frame_pointer(void **state)
+{
+	struct flow_exit exit = { 0 };
+	/* loop: dec %ecx; jne loop; lea -8(%rbp),%rsp; pop %r12; pop %rbp; ret */
+	assert_true(LEAF("\xff\xc9\x75\xfc\x48\x8d\x65\xf8\x41\x5c\x5d\xc3", 0, &exit));
+	assert_int_equal(exit.base, RBP);
+	assert_int_equal(exit.cfa, 16);
+	assert_int_equal(exit.saved_count, 2);
+	assert_saved(&exit, 0, RBP, -16);
+	assert_saved(&exit, 1, R12, -24);
+	/* loop: sub %rax,%rsp; dec %ecx; jne loop; leave; ret */
+	assert_true(LEAF("\x48\x29\xc4\xff\xc9\x75\xf9\xc9\xc3", 0, &exit));
+	assert_int_equal(exit.base, RBP);
+	assert_int_equal(exit.cfa, 16);
+	assert_int_equal(exit.saved_count, 1);
+}
+
+/* test %edi,%edi; je 1f; push %rbx; mov %rdi,%rbx; pop %rbx; ret; 1: xor %eax,%eax; ret */
+static void test_leaf_with_two_returns(void **state)
+{
+	struct flow_exit exit = { 0 };
+	assert_true(LEAF("\x85\xff\x74\x06\x53\x48\x89\xfb\x5b\xc3\x31\xc0\xc3", 0, &exit));
+	assert_int_equal(exit.base, RSP);
+	assert_int_equal(exit.cfa, 8);
+	assert_int_equal(exit.saved_count, 0);
+}
+
+/* Ways that lead to different places, or that are not known: test %edi,%edi; je 1f; … */
+static void test_leaf_that_is_refused(void **state)
+{
+	struct flow_exit exit = { .cfa = 77 };
+	/* add $8,%rsp; 1: ret */
+	assert_false(LEAF("\x85\xff\x74\x04\x48\x83\xc4\x08\xc3", 0, &exit));
+	/* add $8,%rsp; ret; 1: ret */
+	assert_false(LEAF("\x85\xff\x74\x05\x48\x83\xc4\x08\xc3\xc3", 0, &exit));
+	/* mov 8(%rsp),%rbx; 1: add $16,%rsp; ret */
+	assert_false(LEAF("\x85\xff\x74\x05\x48\x8b\x5c\x24\x08\x48\x83\xc4\x10\xc3", 0, &exit));
+	/* mov 8(%rsp),%rbx; jmp 2f; 1: mov (%rsp),%rbx; 2: add $16,%rsp; ret */
+	assert_false(LEAF(
+		"\x85\xff\x74\x07\x48\x8b\x5c\x24\x08\xeb\x04\x48\x8b\x1c\x24\x48\x83\xc4\x10\xc3",
+		0, &exit));
+	/* xor %ebx,%ebx; 1: ret */
+	assert_false(LEAF("\x85\xff\x74\x02\x31\xdb\xc3", 0, &exit));
+	/* call 1f; 1: ret */
+	assert_false(LEAF("\x85\xff\x74\x05\xe8\x00\x00\x00\x00\xc3", 0, &exit));
+	/* jmp *%rax; 1: ret */
+	assert_false(LEAF("\x85\xff\x74\x02\xff\xe0\xc3", 0, &exit));
+	/* 1: sub $8,%rsp; ret */
+	assert_false(LEAF("\x85\xff\x74\x00\x48\x83\xec\x08\xc3", 0, &exit));
+	/* 1: and $-64,%rsp; ret */
+	assert_false(LEAF("\x85\xff\x74\x00\x48\x83\xe4\xc0\xc3", 0, &exit));
+	/* ret; 1: ud2 */
+	assert_false(LEAF("\x85\xff\x74\x01\xc3\x0f\x0b", 0, &exit));
+	/* Out of the code: je .+200; ret and je .-200; ret */
+	assert_false(LEAF("\x85\xff\x0f\x84\xc2\x00\x00\x00\xc3", 0, &exit));
+	assert_false(LEAF("\x85\xff\x0f\x84\x32\xff\xff\xff\xc3", 0, &exit));
+	/* loop: inc %rax; jmp loop */
+	assert_false(LEAF("\x48\xff\xc0\xeb\xfb", 0, &exit));
+	assert_false(LEAF("\xc3", 1, &exit));
+	assert_int_equal(exit.cfa, 77);
+}
+
+/* A jump table of 300 conditional jumps: there is a limit. */
+static void test_leaf_with_too_many_jumps(void **state)
+{
+	char code[300 * 2 + 1 + 127];
+	struct flow_exit exit;
+	memset(code, '\xc3', sizeof(code));
+	for (size_t i = 0; i < 300; i++)
+		memcpy(code + 2 * i, "\x74\x7f", 2);
+	assert_false(find_leaf(code, sizeof(code), 0, &exit));
+	assert_true(find_leaf(code, sizeof(code), 300, &exit));
 }
 
 static void test_stubs(void **state)
@@ -169,6 +327,13 @@ int main(void)
 		cmocka_unit_test(test_saved_registers),
 		cmocka_unit_test(test_leave),
 		cmocka_unit_test(test_what_is_not_understood),
+		cmocka_unit_test(test_stub_as_a_way_out),
+		cmocka_unit_test(test_leaf_with_the_exit_before),
+		cmocka_unit_test(test_leaf_with_an_aligned_stack),
+		cmocka_unit_test(test_leaf_with_a_frame_pointer),
+		cmocka_unit_test(test_leaf_with_two_returns),
+		cmocka_unit_test(test_leaf_that_is_refused),
+		cmocka_unit_test(test_leaf_with_too_many_jumps),
 		cmocka_unit_test(test_stubs),
 		cmocka_unit_test(test_jumps),
 		cmocka_unit_test(test_signal_return),
