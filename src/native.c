@@ -4,11 +4,13 @@
 
 #include "base/clock.h"
 
-/* Copied the first time, and at most. */
+/* Copied the first time. */
 #define STACK_FIRST ((size_t)256 << 10)
-#define STACK_MAX   ((size_t)4 << 20)
-/* Beyond what was needed lately: what the next sample may have more. */
-#define STACK_SLACK ((size_t)4 << 10)
+/* At most: the usual limit of a stack. OpenBLAS's factorization calls itself, with 528 KB for each call. */
+#define STACK_MAX ((size_t)8 << 20)
+/* Beyond what was needed lately: what the next sample may have more; at most half of it. */
+#define STACK_SLACK     ((size_t)4 << 10)
+#define STACK_SLACK_MAX ((size_t)256 << 10)
 /* Of a stack that was left for another. */
 #define OTHER_STACK ((size_t)64 << 10)
 /* The least time between two readings of the maps because of an address that they do not have. */
@@ -63,7 +65,8 @@ size_t native_stack_bytes(uint64_t need)
 {
 	if (!need)
 		return STACK_FIRST;
-	uint64_t bytes = need + need / 2 + STACK_SLACK;
+	uint64_t more = need / 2 < STACK_SLACK_MAX ? need / 2 : STACK_SLACK_MAX;
+	uint64_t bytes = need + more + STACK_SLACK;
 	return bytes < STACK_MAX ? (size_t)bytes : STACK_MAX;
 }
 
