@@ -49,6 +49,8 @@ struct arch {
 	uint64_t kept;     /* a bit a DWARF number: a callee keeps it */
 	/* Where the return address is as long as unwind information says nothing else: bytes from the CFA; 0: in its register. */
 	int return_address_at;
+	/* What a frame pointer points at, the caller's one and the return address, ends at the CFA; otherwise it is anywhere below. */
+	bool fp_is_at_cfa;
 	unsigned red_zone;     /* bytes below the stack pointer that a function may use */
 	bool negates_ra_state; /* DW_CFA 0x2b to 0x2d say whether the return address is signed */
 	uint64_t tag_bits;     /* of an address that the CPU does not look at */

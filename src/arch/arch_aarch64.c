@@ -111,6 +111,7 @@ const struct arch arch_aarch64 = {
 	.registers = REGISTERS,
 	.kept = kept_registers,
 	.return_address_at = 0,
+	.fp_is_at_cfa = false,
 	.red_zone = 0,
 	.negates_ra_state = true,
 	.tag_bits = UINT64_C(0xff) << 56,

@@ -85,6 +85,7 @@ const struct arch arch_x86_64 = {
 	.registers = REGISTERS,
 	.kept = KEPT,
 	.return_address_at = -8,
+	.fp_is_at_cfa = true,
 	.red_zone = 128,
 	.general = { .note = NT_PRSTATUS, .size = GENERAL_SIZE },
 	.parse_registers = parse_registers,

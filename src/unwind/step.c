@@ -221,10 +221,29 @@ enum reason step_frame_pointer(const struct arch *arch, struct memory *memory,
 		return REASON_GAP;
 	*caller_ret = (struct arch_registers){ .code_mask = registers->code_mask };
 	arch_register_set(caller_ret, arch->fp, caller_fp);
-	arch_register_set(caller_ret, arch->sp, fp + 2 * WORD);
+	if (arch->fp_is_at_cfa)
+		arch_register_set(caller_ret, arch->sp, fp + 2 * WORD);
 	set_pc(arch, pc, true, caller_ret);
 	*cfa_ret = fp + 2 * WORD;
 	return REASON_OK;
+}
+
+/* cfa = fp − offset of the saved fp = sp + cfa_offset */
+bool step_find_sp(const struct arch *arch, const struct cfi_row *row,
+		  struct arch_registers *registers)
+{
+	const struct cfi_rule *fp_rule = cfi_row_rule(row, arch->fp);
+	const struct cfi_rule *return_rule = cfi_row_rule(row, row->return_register);
+	uint64_t fp, sp;
+	if (arch_register_get(registers, arch->sp, &sp) || row->cfa_kind != CFI_CFA_REGISTER ||
+	    row->cfa_register != arch->sp || !fp_rule || fp_rule->kind != CFI_RULE_AT_CFA ||
+	    !return_rule || return_rule->kind != CFI_RULE_AT_CFA ||
+	    return_rule->offset != fp_rule->offset + WORD || get(registers, arch->fp, &fp))
+		return false;
+	arch_register_set(registers, arch->sp,
+			  fp - (uint64_t)(int64_t)fp_rule->offset -
+				  (uint64_t)(int64_t)row->cfa_offset);
+	return true;
 }
 
 enum reason step_after_call(const struct arch *arch, struct memory *memory,

@@ -38,12 +38,21 @@ enum reason step_row(const struct step_context *context, const struct cfi_row *r
  * The same where the code keeps a frame pointer:
  *
  *	[fp] = the caller's fp, [fp + 8] = return address, cfa = fp + 16
+ *
+ * On a CPU whose frames may go on above that pair the stack pointer stays unknown, and *cfa_ret is the least that the CFA can be.
  */
 enum reason step_frame_pointer(const struct arch *arch, struct memory *memory,
 			       const struct arch_registers *registers,
 			       struct arch_registers *caller_ret, uint64_t *cfa_ret);
 
-/* The same just after a call whose target is no code: nothing but the return address was put on the stack. */
+/*
+ * Sets the stack pointer, if it is unknown, of a frame that has made a call by the rules of @row: the frame pointer points at the pair
+ * that it saves. False if they do not say.
+ */
+bool step_find_sp(const struct arch *arch, const struct cfi_row *row,
+		  struct arch_registers *registers);
+
+/* The caller's registers just after a call whose target is no code: nothing but the return address was put on the stack. */
 enum reason step_after_call(const struct arch *arch, struct memory *memory,
 			    const struct arch_registers *registers,
 			    struct arch_registers *caller_ret, uint64_t *cfa_ret);

@@ -152,7 +152,12 @@ static enum reason follow_row(struct walker *walker, const struct code_place *pl
 		.table = place->table,
 		.bias = place->bias,
 	};
+	if (walker->guessed)
+		step_find_sp(walker->arch, place->row, &walker->registers);
 	enum reason reason = step_row(&context, place->row, &walker->registers, caller, cfa);
+	if (reason == REASON_UNKNOWN_REGISTER && walker->guessed &&
+	    follow_frame_pointer(walker, caller, cfa))
+		return REASON_OK;
 	if (reason || (place->row->flags & CFI_ROW_OUTERMOST))
 		return reason;
 	walker->guessed = false;
@@ -194,8 +199,9 @@ static enum reason step_up(struct walker *walker, bool *end_ret)
 	walker->signal = place->row && (place->row->flags & CFI_ROW_SIGNAL_FRAME);
 	walker->is_return = !walker->signal;
 	walker->pc = pc;
+	/* Where it is not known, it is not below. */
 	if (!arch_register_get(registers, walker->arch->sp, &walker->sp))
-		return REASON_UNKNOWN_REGISTER;
+		walker->sp = cfa;
 	return REASON_OK;
 }
 

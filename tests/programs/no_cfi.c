@@ -7,6 +7,8 @@
  *	neither    a loop, and the frame pointer is used for something else
  *	anonymous, anonymous_framed, anonymous_neither   the same, copied to an anonymous page
  *
+ *	leaf       on aarch64: spins itself, and the return address is in its register only
+ *
  * With a NAME behind WAY the program writes /tmp/perf-PID.map, which gives that name to the page.
  */
 #include <stdio.h>
@@ -20,8 +22,12 @@ typedef void (*caller)(callback);
 void straight(callback call);
 void framed(callback call);
 void neither(callback call);
+#ifdef __aarch64__
+void leaf(void);
+#endif
 extern const char straight_end[], framed_end[], neither_end[];
 
+#if defined(__x86_64__)
 __asm__(".text\n"
 	".globl straight, straight_end, framed, framed_end, neither, neither_end\n"
 	".type straight, @function\n"
@@ -56,6 +62,45 @@ __asm__(".text\n"
 	"	jmp 1b\n"
 	"neither_end:\n"
 	".size neither, . - neither\n");
+#elif defined(__aarch64__)
+__asm__(".text\n"
+	".globl straight, straight_end, framed, framed_end, neither, neither_end, leaf\n"
+	".type straight, @function\n"
+	"straight:\n"
+	"	stp x29, x30, [sp, #-32]!\n"
+	"	blr x0\n"
+	"	ldp x29, x30, [sp], #32\n"
+	"	ret\n"
+	"straight_end:\n"
+	".size straight, . - straight\n"
+	".type framed, @function\n"
+	"framed:\n"
+	"	stp x29, x30, [sp, #-32]!\n"
+	"	mov x29, sp\n"
+	"	stp x19, x20, [sp, #16]\n"
+	"	mov x19, x0\n"
+	"1:	blr x19\n"
+	"	cmp w0, #0\n"
+	"	b 1b\n"
+	"framed_end:\n"
+	".size framed, . - framed\n"
+	".type neither, @function\n"
+	"neither:\n"
+	"	stp x29, x30, [sp, #-32]!\n"
+	"	stp x19, x20, [sp, #16]\n"
+	"	mov x19, x0\n"
+	"	mov x29, #12345\n"
+	"1:	blr x19\n"
+	"	cmp w0, #0\n"
+	"	b 1b\n"
+	"neither_end:\n"
+	".size neither, . - neither\n"
+	".type leaf, @function\n"
+	"leaf:\n"
+	"1:	add x1, x1, #1\n"
+	"	b 1b\n"
+	".size leaf, . - leaf\n");
+#endif
 
 static const char *page_name;
 
@@ -108,6 +153,16 @@ static void spin(void)
 		rounds++;
 }
 
+#ifdef __aarch64__
+static void spin_in_leaf(callback unused)
+{
+	puts("ready");
+	fflush(stdout);
+	leaf();
+	__asm__ volatile(""); /* no tail call */
+}
+#endif
+
 int main(int argc, char **argv)
 {
 	static const struct {
@@ -120,6 +175,9 @@ int main(int argc, char **argv)
 		{ "anonymous", anonymous },
 		{ "anonymous_framed", anonymous_framed },
 		{ "anonymous_neither", anonymous_neither },
+#ifdef __aarch64__
+		{ "leaf", spin_in_leaf },
+#endif
 	};
 	page_name = argc > 2 ? argv[2] : NULL;
 	for (size_t i = 0; i < sizeof(ways) / sizeof(ways[0]); i++)
