@@ -394,6 +394,8 @@ static void describe(struct tstate_source *source, const char *used, const char 
 	char what[48];
 	if (source->kind == TSTATE_KEY)
 		snprintf(what, sizeof(what), "pthread key %" PRIu32, source->key);
+	else if (source->kind == TSTATE_TLS_DTV)
+		snprintf(what, sizeof(what), "thread-local of module %" PRIu64, source->tls_module);
 	else
 		snprintf(what, sizeof(what), "thread-local");
 	snprintf(source->origin, sizeof(source->origin), "%s (%s%s%s)", what, used, verdict, other);

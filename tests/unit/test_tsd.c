@@ -818,6 +818,7 @@ static void test_thread_local_of_a_library(void **state)
 	assert_int_equal(source.kind, TSTATE_TLS_DTV);
 	assert_int_equal(source.tls_module, 3);
 	assert_int_equal(source.tls_offset, 0x128);
+	assert_non_null(strstr(source.origin, "thread-local of module 3 (code of shape tls-29)"));
 
 	fake.words[0].value = 0;
 	_cleanup_error_ struct error *err =
@@ -905,6 +906,8 @@ static void test_descriptor_of_a_library_loaded_late(void **state)
 	assert_int_equal(source.kind, TSTATE_TLS_DTV);
 	assert_int_equal(source.tls_module, 3);
 	assert_int_equal(source.tls_offset, 0x20);
+	assert_non_null(
+		strstr(source.origin, "thread-local of module 3 (code of shape tlsdesc-12)"));
 
 	fake.words[fake.count - 2].value = 0;
 	source.tls_module = 77;
