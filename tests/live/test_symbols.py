@@ -111,3 +111,20 @@ def test_deleted_program(linked, tmp_path):
         program.unlink()
         outcome = runs.record(target, 0.5, "--native").ok()
     assert {frames[-1].name for frames in outcome.stacks()} >= BOTH
+
+
+def test_case_32_forty_libraries_of_100_mb(build, tmp_path):
+    """
+    Given forty libraries of 100 MB, and for pysample an address space of that size, of which 20 MB may be its own memory,
+    the name of a function in one of them is found.
+    """
+    library = build("big_library.S", "-shared", "-nostdlib")
+    assert os.path.getsize(library) >= 100e6
+    copies = [tmp_path / ("big-%d.so" % number) for number in range(40)]
+    for copy in copies:
+        tool("cp", "--sparse=always", library, copy)
+    limits = ["prlimit", "--as=%d" % (100 << 20), "--data=%d" % (20 << 20), "--"]
+    with targets.command(build("many_libraries.c"), *map(str, copies)) as target:
+        found = runs.record(target, 1, "--native", prefix=limits).stacks()
+    for frames in found:
+        assert [frame.name for frame in frames][-3:] == ["main", "call_back_from_a_function_with_a_long_name_777", "spin"]
