@@ -72,9 +72,33 @@ static enum reason find_cfa(const struct step_context *context, const struct cfi
 	return REASON_BAD_CFI;
 }
 
-static enum reason recover(const struct step_context *context, const struct cfi_rule *rule,
-			   const struct arch_registers *registers, uint64_t cfa,
-			   uint64_t *value_ret)
+/*
+ * Whether @base, by which a row finds saved registers, is the caller's again. GCC leaves the rules of a realigned frame (rbp = *rbp)
+ * in force from "pop %rbp" to the return. No function saves anything above its own CFA, so a slot there tells; a trampoline, whose
+ * return address is anywhere, may.
+ */
+static bool is_restored(const struct cfi_row *row, const struct arch_registers *registers,
+			uint64_t cfa, unsigned base)
+{
+	uint64_t value;
+	bool above = false;
+	if (!arch_register_get(registers, base, &value))
+		return false;
+	for (uint32_t i = 0; i < row->rule_count; i++) {
+		const struct cfi_rule *rule = &row->rules[i];
+		if (rule->kind != CFI_RULE_AT_REGISTER)
+			continue;
+		if (rule->reg == row->return_register)
+			return false;
+		if (rule->base == base && value + (uint64_t)(int64_t)rule->offset >= cfa)
+			above = true;
+	}
+	return above;
+}
+
+static enum reason recover(const struct step_context *context, const struct cfi_row *row,
+			   const struct cfi_rule *rule, const struct arch_registers *registers,
+			   uint64_t cfa, uint64_t *value_ret)
 {
 	uint64_t offset = (uint64_t)(int64_t)rule->offset, value = 0;
 	enum reason reason;
@@ -84,6 +108,8 @@ static enum reason recover(const struct step_context *context, const struct cfi_
 	case CFI_RULE_AT_CFA:
 		return load(context->memory, cfa + offset, value_ret);
 	case CFI_RULE_AT_REGISTER:
+		if (is_restored(row, registers, cfa, rule->base))
+			return get(registers, rule->reg, value_ret);
 		reason = get(registers, rule->base, &value);
 		return reason ? reason : load(context->memory, value + offset, value_ret);
 	case CFI_RULE_CFA:
@@ -131,42 +157,16 @@ struct recovered {
 	uint64_t pc;
 };
 
-/*
- * The registers by which a row finds saved values though they are the caller's again, a bit each. GCC leaves the rules of a realigned
- * frame (rbp = *rbp) in force from "pop %rbp" to the return. No function saves anything above its own CFA, so a slot there tells;
- * a trampoline, whose return address is anywhere, may.
- */
-static uint64_t restored_bases(const struct cfi_row *row, const struct arch_registers *registers,
-			       uint64_t cfa)
-{
-	uint64_t bases = 0, value;
-	for (uint32_t i = 0; i < row->rule_count; i++) {
-		const struct cfi_rule *rule = &row->rules[i];
-		if (rule->kind != CFI_RULE_AT_REGISTER)
-			continue;
-		if (rule->reg == row->return_register)
-			return 0;
-		if (arch_register_get(registers, rule->base, &value) &&
-		    value + (uint64_t)(int64_t)rule->offset >= cfa)
-			bases |= UINT64_C(1) << rule->base;
-	}
-	return bases;
-}
-
 static enum reason recover_all(const struct step_context *context, const struct cfi_row *row,
 			       const struct arch_registers *registers, uint64_t cfa,
 			       struct recovered *recovered)
 {
-	uint64_t restored = restored_bases(row, registers, cfa);
 	bool has_return = false;
 	recovered->found = 0;
 	for (uint32_t i = 0; i < row->rule_count; i++) {
 		const struct cfi_rule *rule = &row->rules[i];
-		struct cfi_rule effective = *rule;
-		if (rule->kind == CFI_RULE_AT_REGISTER && restored >> rule->base & 1)
-			effective.kind = CFI_RULE_SAME;
 		enum reason reason =
-			recover(context, &effective, registers, cfa, &recovered->value[i]);
+			recover(context, row, rule, registers, cfa, &recovered->value[i]);
 		/* Any other register that is lost is merely unknown in the caller. */
 		if (!reason)
 			recovered->found |= UINT64_C(1) << i;
