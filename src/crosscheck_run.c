@@ -59,8 +59,8 @@ static enum reason grab(void *data, struct snapshot *snapshot)
 {
 	struct check *check = data;
 	check->theirs.count = check->places.count = 0;
-	check->their_end =
-		crosscheck_walk(check->crosscheck, snapshot->tid, &check->theirs, &check->places);
+	check->their_end = crosscheck_walk(check->crosscheck, snapshot->tid, &snapshot->registers,
+					   check->native.map, &check->theirs, &check->places);
 	return REASON_OK;
 }
 

@@ -372,8 +372,9 @@ static enum reason grab_stack(void *data, struct snapshot *snapshot)
 	grab->frames->count = 0;
 	if (sampler->crosscheck) {
 		sampler->native->frames.count = 0;
-		sampler->crosscheck_end = crosscheck_walk(sampler->crosscheck, snapshot->tid,
-							  &sampler->native->frames, NULL);
+		sampler->crosscheck_end =
+			crosscheck_walk(sampler->crosscheck, snapshot->tid, &snapshot->registers,
+					sampler->native->map, &sampler->native->frames, NULL);
 	}
 
 	sampler->gil = false;

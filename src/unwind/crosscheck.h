@@ -3,7 +3,7 @@
  * crosscheck.h: a second opinion on the stack of a held thread: libunwind's.
  *
  * libunwind reads the registers and the memory by ptrace, finds the files and decodes their unwind information, all by itself: no
- * byte of its answer went through code of ours. It is slow, and the thread waits meanwhile. The only file that includes libunwind; a
+ * byte of its answer went through code of ours, but that it gets addresses of code without a signature. It is slow, and the thread waits meanwhile. The only file that includes libunwind; a
  * pysample may be built without it.
  */
 #pragma once
@@ -16,6 +16,7 @@
 #include "base/error.h"
 #include "base/reason.h"
 #include "base/vec.h"
+#include "unwind/code_map.h"
 #include "unwind/walk.h"
 
 struct crosscheck;
@@ -39,10 +40,12 @@ void crosscheck_forget(struct crosscheck *crosscheck);
 
 /*
  * Appends to @frames, innermost first, what libunwind finds for thread @tid, which must be held by this thread. REASON_OK: it says
- * that the outermost frame was reached. @places (may be NULL) gets one for each frame.
+ * that the outermost frame was reached. @places (may be NULL) gets one for each frame. @registers, of the same stop, have the bits that
+ * sign addresses, and @map says what is code.
  */
-enum reason crosscheck_walk(struct crosscheck *crosscheck, pid_t tid, struct native_frames *frames,
-			    struct crosscheck_places *places);
+enum reason crosscheck_walk(struct crosscheck *crosscheck, pid_t tid,
+			    const struct arch_registers *registers, struct code_map *map,
+			    struct native_frames *frames, struct crosscheck_places *places);
 
 /* Whether libunwind finds unwind information for @address for thread @tid, which must be held. Where it does not, it guesses. */
 bool crosscheck_knows(const struct crosscheck *crosscheck, pid_t tid, uint64_t address);
