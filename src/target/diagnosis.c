@@ -7,6 +7,8 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "arch/arch.h"
+
 #define PF_KTHREAD                                                                                 \
 	0x00200000 /* include/linux/sched.h; field 9 of /proc/TID/stat shows these flags */
 
@@ -209,6 +211,8 @@ static enum diagnosis_cause decide_target(const struct diagnosis *d, int errnum)
 		return DIAGNOSIS_ZOMBIE;
 	if (d->elf_class == ELFCLASS32)
 		return DIAGNOSIS_ELF32;
+	if (d->elf_machine && d->elf_machine != arch_host()->elf_machine)
+		return DIAGNOSIS_MACHINE;
 	return DIAGNOSIS_NONE;
 }
 

@@ -77,8 +77,9 @@ struct diagnosis {
 	bool same_pid_ns, same_mount_ns; /* false where unknown */
 
 	bool kernel_thread;
-	int elf_class; /* ELFCLASS32, ELFCLASS64, 0: not known */
-	uid_t owner;   /* of /proc/TID/stat, where owner_known: root's for a process that is not
+	int elf_class;        /* ELFCLASS32, ELFCLASS64, 0: not known */
+	uint16_t elf_machine; /* e_machine, 0: not known */
+	uid_t owner; /* of /proc/TID/stat, where owner_known: root's for a process that is not
 			  dumpable */
 	bool owner_known;
 	bool descendant;                  /* of pysample */
@@ -102,6 +103,7 @@ enum diagnosis_cause {
 	DIAGNOSIS_KERNEL_THREAD, /* no memory of its own */
 	DIAGNOSIS_ZOMBIE,
 	DIAGNOSIS_ELF32,
+	DIAGNOSIS_MACHINE,
 	DIAGNOSIS_SECCOMP,   /* our own filter */
 	DIAGNOSIS_NO_PTRACE, /* not even a child can be attached to, and there is no filter */
 	DIAGNOSIS_USER_NS, /* the target is in a user namespace in which we have no capabilities */

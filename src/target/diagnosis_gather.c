@@ -144,14 +144,16 @@ static bool is_descendant(const struct diagnosis *d)
 	return false;
 }
 
-static int read_elf_class(const struct process *process)
+/* Class and machine are at the same place in both classes. */
+static void read_elf(const struct process *process, struct diagnosis *d)
 {
-	unsigned char ident[EI_NIDENT];
+	Elf32_Ehdr header;
 	_cleanup_close_ int fd = process_open_file(process, "exe", O_NONBLOCK);
-	if (fd < 0 || pread(fd, ident, sizeof(ident), 0) != sizeof(ident) ||
-	    memcmp(ident, ELFMAG, SELFMAG) != 0)
-		return 0;
-	return ident[EI_CLASS];
+	if (fd < 0 || pread(fd, &header, sizeof(header), 0) != sizeof(header) ||
+	    memcmp(header.e_ident, ELFMAG, SELFMAG) != 0)
+		return;
+	d->elf_class = header.e_ident[EI_CLASS];
+	d->elf_machine = header.e_machine;
 }
 
 static void gather_tracer(struct diagnosis *d)
@@ -175,7 +177,7 @@ static void gather_target(const struct process *process, pid_t tid, struct diagn
 
 	read_text(process->dir_fd, "stat", text, sizeof(text));
 	d->kernel_thread = diagnosis_parse_kernel_thread(text);
-	d->elf_class = read_elf_class(process);
+	read_elf(process, d);
 	struct stat st;
 	d->owner_known = fstatat(process->dir_fd, "stat", &st, 0) == 0;
 	if (d->owner_known)

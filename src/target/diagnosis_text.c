@@ -5,6 +5,8 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "arch/arch.h"
+
 /* Asking for more rights is no way out where NoNewPrivs forbids it. */
 static void advise_privilege(const struct diagnosis *d, struct strbuf *advice)
 {
@@ -180,6 +182,12 @@ void diagnosis_describe(const struct diagnosis *d, enum diagnosis_cause cause, i
 		strbuf_adds(what, "it is a 32-bit process, which pysample does not support");
 		strbuf_adds(advice, "run the program with a 64-bit Python");
 		break;
+	case DIAGNOSIS_MACHINE:
+		strbuf_addf(what, "it is a process of another CPU (%s)",
+			    arch_machine_name(d->elf_machine));
+		strbuf_addf(advice, "use a pysample built for that CPU; this one is for %s",
+			    arch_host()->name);
+		break;
 	case DIAGNOSIS_SECCOMP:
 		describe_seccomp(d, what, advice);
 		break;
@@ -233,6 +241,7 @@ static enum error_code error_code_of(enum diagnosis_cause cause)
 	case DIAGNOSIS_SELF:
 	case DIAGNOSIS_KERNEL_THREAD:
 	case DIAGNOSIS_ELF32:
+	case DIAGNOSIS_MACHINE:
 		return ERROR_UNSUPPORTED;
 	case DIAGNOSIS_ERRNO:
 		return ERROR_ERRNO;

@@ -9,6 +9,10 @@
 
 #include <cmocka.h>
 
+#include <elf.h>
+#include <stdio.h>
+
+#include "arch/arch.h"
 #include "target/diagnosis.h"
 
 /* clang-format off */
@@ -239,6 +243,21 @@ static void process_of_32_bits(void **state)
 	expect(&d, 0, DIAGNOSIS_ELF32, ERROR_UNSUPPORTED,
 	       "cannot attach to process 4242: it is a 32-bit process, which pysample does not "
 	       "support; run the program with a 64-bit Python");
+}
+
+static void process_of_another_cpu(void **state)
+{
+	struct diagnosis d = plain();
+	d.elf_machine = arch_host()->elf_machine;
+	assert_int_equal(diagnosis_decide(&d, 0), DIAGNOSIS_NONE);
+	d.elf_machine = EM_RISCV;
+	char text[256];
+	snprintf(text, sizeof(text),
+		 "cannot attach to process 4242: it is a process of another CPU (riscv); use a "
+		 "pysample "
+		 "built for that CPU; this one is for %s",
+		 arch_host()->name);
+	expect(&d, 0, DIAGNOSIS_MACHINE, ERROR_UNSUPPORTED, text);
 }
 
 static void our_own_seccomp_filter_forbids_ptrace(void **state)
@@ -544,6 +563,7 @@ int main(void)
 		cmocka_unit_test(kernel_thread),
 		cmocka_unit_test(zombie),
 		cmocka_unit_test(process_of_32_bits),
+		cmocka_unit_test(process_of_another_cpu),
 		cmocka_unit_test(our_own_seccomp_filter_forbids_ptrace),
 		cmocka_unit_test(our_own_seccomp_filter_forbids_reading),
 		cmocka_unit_test(no_ptrace_at_all),
