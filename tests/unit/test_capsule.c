@@ -6,7 +6,9 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "snapshot/capsule.h"
 
@@ -64,6 +66,34 @@ static void memory_is_read(void **state)
 	assert_true(memory_read(&capsule.snapshot.blocks.memory, 0x1001, bytes, 2));
 	assert_memory_equal(bytes, "\x02\xff", 2);
 	assert_false(memory_read(&capsule.snapshot.blocks.memory, 0x1001, bytes, 3));
+}
+
+/* The bits that sign addresses, which capsules of other CPUs, and older ones, do not have. */
+static void the_mask_of_addresses_is_kept(void **state)
+{
+	_cleanup_capsule_ struct capsule capsule, again;
+	assert_null(
+		parse("{\"format\": \"pysample capsule\", \"version\": 2, \"machine\": 183, "
+		      "\"thread\": {\"tid\": 7, \"name\": \"w\", \"code_mask\": "
+		      "\"0x7f000000000000\", \"registers\": {\"30\": \"0x55000000001234\"}}" BLOCKS,
+		      &capsule));
+	assert_int_equal(capsule.snapshot.registers.code_mask, UINT64_C(0x007f000000000000));
+
+	char path[] = "/tmp/test_capsule.XXXXXX/x";
+	path[sizeof(path) - 3] = '\0';
+	assert_non_null(mkdtemp(path));
+	path[sizeof(path) - 3] = '/';
+	assert_null(capsule_save(path, capsule.machine, "w", NULL, NULL, &capsule.snapshot));
+	capsule_init(&again);
+	assert_null(capsule_load(path, &again));
+	assert_int_equal(again.snapshot.registers.code_mask, UINT64_C(0x007f000000000000));
+	assert_int_equal(unlink(path), 0);
+	path[sizeof(path) - 3] = '\0';
+	assert_int_equal(rmdir(path), 0);
+
+	_cleanup_capsule_ struct capsule old;
+	assert_null(parse(CODE(FUNCTION, ""), &old));
+	assert_int_equal(old.snapshot.registers.code_mask, 0);
 }
 
 static void damage_is_an_error(void **state)
@@ -125,6 +155,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(code_is_read),
 		cmocka_unit_test(memory_is_read),
+		cmocka_unit_test(the_mask_of_addresses_is_kept),
 		cmocka_unit_test(damage_is_an_error),
 		cmocka_unit_test(a_newer_version_is_refused_by_name),
 		cmocka_unit_test(an_old_one_without_python_is_damaged),
