@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "doctor_python.h"
+#include "doctor_cpu.h"
 #include "doctor_report.h"
 #include "target/diagnosis.h"
 #include "target/process.h"
@@ -307,6 +308,8 @@ static bool diagnose_target(struct report *report, const struct process *process
 	add_protection(report, &d);
 	add_target_namespaces(report, &d);
 	add_root(report, process);
+	if (!trial.attach)
+		doctor_signing(report, process->tid, stopper);
 
 	/* Where attaching is refused, reading the memory is too, and why has been said. */
 	if (trial.attach > 0)

@@ -2,6 +2,7 @@
 /* doctor_python.c: the Python in a target. */
 #include "doctor_python.h"
 
+#include "doctor_cpu.h"
 #include "subject.h"
 
 static void add_runtime(struct report *report, const struct py_runtime *py)
@@ -74,6 +75,9 @@ bool doctor_python(struct report *report, pid_t pid, struct stopper *stopper)
 	for (size_t i = 0; i < subject->runtime_count; i++) {
 		struct subject_runtime *runtime = &subject->runtimes[i];
 		add_runtime(report, &runtime->py);
+		struct image *image = module_image(subject->modules, runtime->py.module);
+		if (image)
+			doctor_features(report, image);
 		add_layout(report, &runtime->py.layout);
 		add_source(report, subject, runtime);
 		add_threads(report, subject, runtime);

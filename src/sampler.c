@@ -77,8 +77,7 @@ static void read_lists(struct sampler *sampler)
 void sampler_round(struct sampler *sampler)
 {
 	sampler->lists_read = false;
-	if (sampler->image_number != sampler->subject->image_number)
-		capture_forget(&sampler->capture);
+	capture_forget(&sampler->capture, sampler->image_number != sampler->subject->image_number);
 	sampler->image_number = sampler->subject->image_number;
 	if (sampler->lists_stale)
 		read_lists(sampler);
@@ -533,8 +532,7 @@ static enum reason walk_native(struct sampler *sampler, struct thread *thread,
 					  : native_walk(sampler->native, &sampler->snapshot,
 							&sampled->stack_need);
 		*end_ret = end;
-		if (sampler->native->lost)
-			capture_forget(&sampler->capture);
+		capture_forget(&sampler->capture, sampler->native->lost);
 		bool cut = end == REASON_STACK_CUT,
 		     asleep = sampler->snapshot.kind == SNAPSHOT_ASLEEP;
 		if (!end || end == REASON_DEPTH_LIMIT || i == RETAKES_MAX || !(cut || asleep) ||

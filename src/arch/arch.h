@@ -60,6 +60,9 @@ struct arch {
 	struct arch_regset code_mask;
 	struct arch_regset keys;      /* a bit a key that is in use; note 0: there are no keys */
 	const char *const *key_names; /* by bit, up to a NULL; NULL without keys */
+	/* The GNU property of a file that says what its code was built for, and its bits' names up to a NULL. */
+	uint32_t feature_property;
+	const char *const *feature_names;
 
 	/* Fills @registers from the two sets as the kernel gave them; @thread may be NULL where the general set has it. */
 	void (*parse_registers)(const void *general, const void *thread,

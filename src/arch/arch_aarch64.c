@@ -100,6 +100,10 @@ static const uint64_t kept_registers = 0
 /* Bits of the set, as prctl(PR_PAC_SET_ENABLED_KEYS) has them. */
 static const char *const key_names[] = { "IA", "IB", "DA", "DB", NULL };
 
+/* GNU_PROPERTY_AARCH64_FEATURE_1_AND */
+#define FEATURE_PROPERTY 0xc0000000
+static const char *const feature_names[] = { "BTI", "PAC", "GCS", NULL };
+
 const struct arch arch_aarch64 = {
 	.name = "aarch64",
 	.elf_machine = EM_AARCH64,
@@ -120,6 +124,8 @@ const struct arch arch_aarch64 = {
 	.code_mask = { .note = NT_ARM_PAC_MASK, .size = CODE_MASK_SIZE },
 	.keys = { .note = NT_ARM_PAC_ENABLED_KEYS, .size = KEYS_SIZE },
 	.key_names = key_names,
+	.feature_property = FEATURE_PROPERTY,
+	.feature_names = feature_names,
 	.parse_registers = parse_registers,
 	.parse_code_mask = parse_code_mask,
 	.register_name = register_name,

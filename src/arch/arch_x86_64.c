@@ -74,6 +74,10 @@ enum {
 #undef REGISTER
 };
 
+/* GNU_PROPERTY_X86_FEATURE_1_AND */
+#define FEATURE_PROPERTY 0xc0000002
+static const char *const feature_names[] = { "IBT", "SHSTK", NULL };
+
 const struct arch arch_x86_64 = {
 	.name = "x86-64",
 	.elf_machine = EM_X86_64,
@@ -87,6 +91,8 @@ const struct arch arch_x86_64 = {
 	.return_address_at = -8,
 	.fp_is_at_cfa = true,
 	.red_zone = 128,
+	.feature_property = FEATURE_PROPERTY,
+	.feature_names = feature_names,
 	.general = { .note = NT_PRSTATUS, .size = GENERAL_SIZE },
 	.parse_registers = parse_registers,
 	.register_name = register_name,

@@ -68,6 +68,8 @@ bool image_tls(const struct image *image, uint64_t *size_ret, uint64_t *align_re
 /* p_vaddr and p_filesz of PT_GNU_EH_FRAME, the search table of .eh_frame; false if there is none.
  */
 bool image_eh_frame_hdr(const struct image *image, uint64_t *vaddr_ret, uint64_t *size_ret);
+/* The four bytes of GNU property @type of the notes (.note.gnu.property); false for a file without it. */
+bool image_property(const struct image *image, uint32_t type, uint32_t *value_ret);
 /* NT_GNU_BUILD_ID; NULL with *size_ret 0 if there is none. */
 const uint8_t *image_build_id(const struct image *image, size_t *size_ret);
 

@@ -3,6 +3,7 @@
 #include "snapshot/capture.h"
 
 #include <errno.h>
+#include <string.h>
 
 #include "base/clock.h"
 #include "target/ptrace.h"
@@ -81,6 +82,31 @@ enum reason capture_registers(struct capture *capture, pid_t tid,
 	if (!ok)
 		return REASON_REGISTERS;
 	*registers_ret = registers;
+	return REASON_OK;
+}
+
+enum reason capture_signing(struct capture *capture, pid_t tid, struct capture_signing *signing_ret)
+{
+	const struct arch *arch = capture->arch;
+	struct capture_signing signing = { 0 };
+	uint8_t set[ARCH_REGSET_MAX];
+	size_t size = sizeof(set);
+	if (!arch->code_mask.note) {
+		*signing_ret = signing;
+		return REASON_OK;
+	}
+	struct stop stop = stop_thread(capture->stopper, tid, CAPTURE_TIMEOUT_NS);
+	enum reason reason = not_held(capture, &stop);
+	if (reason)
+		return reason;
+	capture_forget(capture, true);
+	read_code_mask(capture, tid);
+	signing.code_mask = capture->code_mask;
+	signing.signs = signing.code_mask != 0;
+	if (!ptrace_get_regset(tid, arch->keys.note, set, &size) && size >= sizeof(signing.keys))
+		memcpy(&signing.keys, set, sizeof(signing.keys));
+	stop_release(capture->stopper, &stop);
+	*signing_ret = signing;
 	return REASON_OK;
 }
 

@@ -32,10 +32,10 @@ struct capture {
 	bool has_code_mask;
 };
 
-/* After an exec, or where an address of code leads nowhere: the next registers come with a new mask. */
-static inline void capture_forget(struct capture *capture)
+/* After an exec, or where an address of code leads nowhere (@is_due): the next registers come with a new mask. */
+static inline void capture_forget(struct capture *capture, bool is_due)
 {
-	capture->has_code_mask = false;
+	capture->has_code_mask = capture->has_code_mask && !is_due;
 }
 
 /* What is copied besides what the grab touches. */
@@ -69,6 +69,17 @@ enum reason capture_asleep(struct capture *capture, struct thread *thread,
 /* Holds thread @tid for its registers only. The same reasons. */
 enum reason capture_registers(struct capture *capture, pid_t tid,
 			      struct arch_registers *registers_ret);
+
+/* How a process signs its return addresses. */
+struct capture_signing {
+	bool signs;         /* false: it does not, or its CPU or kernel can not */
+	uint64_t code_mask; /* bits of an address that are its signature */
+	uint64_t keys; /* a bit a key that is in use, as arch.key_names has them; 0: not known */
+};
+
+/* Holds thread @tid for that only. REASON_OK at once on a CPU that has no such thing. The same reasons. */
+enum reason capture_signing(struct capture *capture, pid_t tid,
+			    struct capture_signing *signing_ret);
 
 /* Copies from a thread without stopping it, whatever it does. */
 enum reason capture_running(struct capture *capture, const struct thread *thread,
