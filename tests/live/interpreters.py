@@ -55,7 +55,7 @@ def from_system():
 
 def from_roots():
     script = SOURCE / "contrib" / "python-roots"
-    if not script.exists() or os.geteuid() != 0:
+    if not script.exists() or os.geteuid() != 0 or not shutil.which("bash"):
         return
     listing = subprocess.run(["bash", str(script), "list"], stdout=subprocess.PIPE, text=True).stdout
     for line in listing.splitlines():
