@@ -85,7 +85,8 @@ static bool find_missing(struct native *native, const struct snapshot *snapshot,
 			 uint64_t sp, uint64_t *need)
 {
 	uint64_t copied = snapshot->stack_end - sp;
-	bool above = fault + 8 > snapshot->stack_end && fault - snapshot->stack_end < STACK_MAX;
+	/* A word may lie across the end of the copy. */
+	bool above = fault + 8 > snapshot->stack_end && fault < snapshot->stack_end + STACK_MAX;
 	if (above && copied == native_stack_bytes(*need) && copied < STACK_MAX) {
 		*need = fault - sp > copied * 2 ? fault - sp : copied * 2;
 		return true;
