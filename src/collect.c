@@ -127,6 +127,13 @@ static bool is_trampoline(const void *data, size_t native)
 	       (code->kind == CODE_GENERATED && !strncmp(code->range->name, "py::", 4));
 }
 
+static bool is_switch(const void *data, size_t native)
+{
+	const struct lists *lists = data;
+	return merge_is_switch_file(code_place_path(
+		code_map_find(lists->native->map, lists->sample->native[native].address)));
+}
+
 static bool add(struct collector *collector, size_t *at, uint32_t frame)
 {
 	if (!vec_reserve_((void **)&collector->frames, &collector->capacity, *at + 1,
@@ -172,6 +179,7 @@ static bool add_merged(struct collector *collector, struct profile *profile,
 		.is_eval = is_eval,
 		.is_trampoline = is_trampoline,
 		.is_entry = is_entry,
+		.is_switch = is_switch,
 	};
 	refresh_cache(collector);
 	enum merge_result result = merge(&input, &collector->merged);

@@ -105,6 +105,16 @@ static bool is_trampoline(const void *data, size_t native)
 			     !strncmp(function->name, "py::", 4)));
 }
 
+static bool is_switch(const void *data, size_t native)
+{
+	const struct replay *replay = data;
+	const struct capsule_code *code = &replay->capsule->code;
+	const struct capsule_function *function =
+		capsule_code_find(code, replay->native.items[native].address);
+	return function && function->module < code->modules.count &&
+	       merge_is_switch_file(code->modules.items[function->module].path);
+}
+
 /* Where there are no native frames, the Python ones are all. */
 static bool merge_frames(struct replay *replay)
 {
@@ -117,6 +127,7 @@ static bool merge_frames(struct replay *replay)
 		.is_eval = is_eval,
 		.is_entry = is_entry,
 		.is_trampoline = is_trampoline,
+		.is_switch = is_switch,
 	};
 	if (replay->native.count) {
 		enum merge_result result = merge(&input, &replay->merged);

@@ -2,6 +2,8 @@
 /* merge.c: native frames and Python frames → one stack. */
 #include "merge/merge.h"
 
+#include <string.h>
+
 static bool add(struct merged_vec *merged, enum merged_kind kind, size_t index)
 {
 	struct merged *item = merged_vec_append(merged);
@@ -29,10 +31,34 @@ static size_t count_groups(const struct merge_input *input)
 	return groups;
 }
 
-static size_t count_evals(const struct merge_input *input)
+bool merge_is_switch_file(const char *path)
+{
+	const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+	return !strncmp(name, "_greenlet.", 10) || !strncmp(name, "greenlet.", 9);
+}
+
+/*
+ * Native frames from here on are of another chain of Python frames. Greenlet's code is in the middle of a chain too, where Python is
+ * called back from a switch: there are fewer loops inside of it than the chain has.
+ */
+static size_t chain_end(const struct merge_input *input)
+{
+	size_t groups = count_groups(input), evals = 0;
+	if (!input->is_switch || !groups || input->python_cut)
+		return input->native_count;
+	for (size_t i = 0; i < input->native_count; i++) {
+		if (input->is_eval(input->data, i))
+			evals++;
+		else if (evals >= groups && input->is_switch(input->data, i))
+			return i;
+	}
+	return input->native_count;
+}
+
+static size_t count_evals(const struct merge_input *input, size_t end)
 {
 	size_t evals = 0;
-	for (size_t i = 0; i < input->native_count; i++)
+	for (size_t i = 0; i < end; i++)
 		evals += input->is_eval(input->data, i);
 	return evals;
 }
@@ -41,11 +67,11 @@ static size_t count_evals(const struct merge_input *input)
  * Evaluation loops that have no Python frame of their own: the innermost ones, since a loop that is just being entered or left has
  * not linked its frame yet or has unlinked it. One such is no mismatch.
  */
-static size_t spare_evals(const struct merge_input *input)
+static size_t spare_evals(const struct merge_input *input, size_t end)
 {
 	if (!input->native_complete || input->python_cut)
 		return 0;
-	size_t evals = count_evals(input), groups = count_groups(input);
+	size_t evals = count_evals(input, end), groups = count_groups(input);
 	return evals > groups ? evals - groups : 0;
 }
 
@@ -81,10 +107,10 @@ static enum merge_result add_rest(const struct merge_input *input, size_t python
 enum merge_result merge(const struct merge_input *input, struct merged_vec *merged)
 {
 	merged->count = 0;
-	size_t spare = spare_evals(input), python = 0;
+	size_t end = chain_end(input), spare = spare_evals(input, end), python = 0;
 	bool fits = spare <= 1;
 	for (size_t i = 0; i < input->native_count; i++) {
-		bool is_eval = input->is_eval(input->data, i);
+		bool is_eval = i < end && input->is_eval(input->data, i);
 		bool added;
 		if (is_eval && !spare && python < input->python_count) {
 			added = add_group(input, &python, merged);

@@ -7,6 +7,9 @@
  * in themselves; where they do not fit together, the Python frames are kept, a mark is put where they stopped fitting, and the
  * mismatch is counted. Where the native frames are cut at their outer end, the Python frames beyond go on after another mark.
  * Nothing is left out.
+ *
+ * greenlet runs a chain of Python frames of its own on top of the C stack of whoever started it. The evaluation loops outside of its
+ * code belong to another chain, whose frames are not among the given ones: they stay C frames.
  */
 #pragma once
 
@@ -43,7 +46,12 @@ struct merge_input {
 	bool (*is_eval)(const void *data, size_t native);
 	bool (*is_trampoline)(const void *data, size_t native); /* NULL: there are none */
 	bool (*is_entry)(const void *data, size_t python);
+	bool (*is_switch)(const void *data,
+			  size_t native); /* code that starts such a chain; NULL: there is none */
 };
+
+/* True if the file at @path is greenlet's, to be used for is_switch. */
+bool merge_is_switch_file(const char *path);
 
 enum merge_result {
 	MERGE_FITS,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Two lists into one. Native frames are letters, innermost first: e an evaluation loop, t a trampoline, others C. Python frames are
+ * Two lists into one. Native frames are letters, innermost first: e an evaluation loop, t a trampoline, g greenlet, others C. Python frames are
  * one character each, innermost first: x an entry frame, . any other. In the result C is the letter, Python the number of the frame,
  * ! the mark of a misfit and / that of native frames that are cut.
  */
@@ -28,6 +28,11 @@ static bool is_trampoline(const void *data, size_t native)
 	return ((const struct lists *)data)->native[native] == 't';
 }
 
+static bool is_switch(const void *data, size_t native)
+{
+	return ((const struct lists *)data)->native[native] == 'g';
+}
+
 static bool is_entry(const void *data, size_t python)
 {
 	return ((const struct lists *)data)->entries[python] == 'x';
@@ -46,6 +51,7 @@ static void check(const char *native, const char *entries, bool native_complete,
 		.is_eval = is_eval,
 		.is_trampoline = is_trampoline,
 		.is_entry = is_entry,
+		.is_switch = is_switch,
 	};
 	struct merged_vec merged = { 0 };
 	char text[64] = "";
@@ -125,6 +131,31 @@ static void test_trampolines(void **state)
 	check("aet", "x", false, true, MERGE_FITS, "a0");
 }
 
+/* A greenlet's frames begin at greenlet's code; the loops outside run those of the one that started it. */
+static void test_greenlets(void **state)
+{
+	check("aebeggcem", "xx", true, true, MERGE_FITS, "a0b1ggcem");
+	check("aebeggcem", ".x.x", true, true, MERGE_FITS, "a01b23ggcem");
+	/* Started by another greenlet. */
+	check("aeggegem", "x", true, true, MERGE_FITS, "a0ggegem");
+	/* A loop is being entered. */
+	check("ebeggcem", "x", true, true, MERGE_FITS, "eb0ggcem");
+	/* About to switch, in any greenlet, and called back from there. */
+	check("ggebem", "xx", true, true, MERGE_FITS, "gg0b1m");
+	check("aeggebem", "xxx", true, true, MERGE_FITS, "a0gg1b2m");
+	/* Just started, nothing runs in it yet. */
+	check("aggem", "x", true, true, MERGE_FITS, "agg0m");
+	check("aebeggce", "xx", false, true, MERGE_FITS, "a0b1ggce");
+}
+
+static void test_files_of_greenlet(void **state)
+{
+	assert_true(merge_is_switch_file("/x/greenlet/_greenlet.cpython-313-x86_64-linux-gnu.so"));
+	assert_true(merge_is_switch_file("/x/greenlet.so"));
+	assert_false(merge_is_switch_file("/x/greenlet/other.so"));
+	assert_false(merge_is_switch_file("[anon]"));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -136,6 +167,8 @@ int main(void)
 		cmocka_unit_test(test_native_frames_that_are_cut),
 		cmocka_unit_test(test_python_frames_that_are_cut),
 		cmocka_unit_test(test_trampolines),
+		cmocka_unit_test(test_greenlets),
+		cmocka_unit_test(test_files_of_greenlet),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
