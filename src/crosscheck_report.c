@@ -19,6 +19,7 @@ static const char *const kind_texts[] = {
 	[AGREEMENT_SP] = "the caller is the same, its stack pointer is not",
 	[AGREEMENT_FIRST_ENDS] = "pysample ends, libunwind goes on",
 	[AGREEMENT_SECOND_ENDS] = "libunwind ends, pysample goes on",
+	[AGREEMENT_FP] = "the same frames, of which one has another frame pointer",
 };
 
 void crosscheck_report_deinit(struct crosscheck_report *report)
@@ -91,7 +92,16 @@ static void add_caller(struct native *native, const struct native_frames *frames
 	strbuf_addc(text, '\n');
 }
 
-static char *describe(struct native *native, const struct crosscheck_pair *pair, size_t at)
+static void add_fps(const struct crosscheck_pair *pair, size_t at, struct strbuf *text)
+{
+	strbuf_addf(text,
+		    "    in the caller, the frame pointer is %" PRIx64 " for pysample, %" PRIx64
+		    " for libunwind\n",
+		    pair->ours->items[at].fp, pair->theirs->items[at].fp);
+}
+
+static char *describe(struct native *native, const struct crosscheck_pair *pair,
+		      enum agreement_kind kind, size_t at)
 {
 	struct strbuf text = { 0 };
 	const struct native_frame *callee = &pair->ours->items[at - 1];
@@ -103,6 +113,8 @@ static char *describe(struct native *native, const struct crosscheck_pair *pair,
 	strbuf_adds(&text, "    libunwind ");
 	add_their_rule(pair, at, &text);
 	add_caller(native, pair->theirs, at, pair->their_end, &text);
+	if (kind == AGREEMENT_FP)
+		add_fps(pair, at, &text);
 	return strbuf_steal(&text);
 }
 
@@ -116,22 +128,22 @@ static struct finding *find(struct findings *findings, const struct finding *lik
 }
 
 static bool add_finding(struct crosscheck_report *report, struct native *native,
-			const struct crosscheck_pair *pair, const struct agreement *agreement)
+			const struct crosscheck_pair *pair, enum agreement_kind kind, size_t at)
 {
-	const struct native_frame *callee = &pair->ours->items[agreement->at - 1];
+	const struct native_frame *callee = &pair->ours->items[at - 1];
 	const struct code_place *place = code_map_find(native->map, callee->address);
 	_cleanup_free_ char *module = strdup(code_place_path(place));
 	if (!module)
 		return false;
 	struct finding wanted = {
-		.kind = agreement->kind,
+		.kind = kind,
 		.pc = callee->pc,
 		.vaddr = callee->pc - place->bias,
 		.module = module,
 	};
 	struct finding *finding = find(&report->findings, &wanted);
 	if (!finding && report->findings.count < FINDINGS_MAX) {
-		wanted.text = describe(native, pair, agreement->at);
+		wanted.text = describe(native, pair, kind, at);
 		finding = wanted.text ? findings_vec_append(&report->findings) : NULL;
 		if (!finding) {
 			free(wanted.text);
@@ -175,10 +187,13 @@ static void count(struct crosscheck_counts *counts, const struct crosscheck_pair
 		counts->frames += others;
 	counts->frames += agreement->agreed;
 	counts->agreed += agreement->agreed;
+	counts->fp_compared += agreement->fp_compared;
+	counts->fp_agreed += agreement->fp_agreed;
 	counts->equal += agreement->kind == AGREEMENT_FULL;
 	counts->our_ends[pair->our_end]++;
 	counts->their_complete += !pair->their_end;
 	counts->kinds[agreement->kind]++;
+	counts->kinds[AGREEMENT_FP] += agreement->fp_compared > agreement->fp_agreed;
 }
 
 bool crosscheck_report_add(struct crosscheck_report *report, struct native *native,
@@ -188,10 +203,13 @@ bool crosscheck_report_add(struct crosscheck_report *report, struct native *nati
 	count(&report->counts, pair, &agreement, who_guessed(native, pair, &agreement));
 	bool both_end = agreement.kind == AGREEMENT_FULL && pair->our_end;
 	report->counts.both_end += both_end;
+	if (agreement.fp_compared > agreement.fp_agreed && agreement.fp_at &&
+	    !add_finding(report, native, pair, AGREEMENT_FP, agreement.fp_at))
+		return false;
 	/* At 0 not even the registers are the same: there is no rule to blame. */
 	if ((agreement.kind == AGREEMENT_FULL && !both_end) || !agreement.at)
 		return true;
-	return add_finding(report, native, pair, &agreement);
+	return add_finding(report, native, pair, agreement.kind, agreement.at);
 }
 
 static double percent(uint64_t part, uint64_t whole)
@@ -214,6 +232,10 @@ static void add_counts(const struct crosscheck_report *report, struct strbuf *te
 		    counts->frames, counts->agreed, crosscheck_report_percent(report),
 		    counts->stops, counts->equal, percent(counts->equal, counts->stops),
 		    counts->our_ends[REASON_OK], counts->their_complete);
+	strbuf_addf(text,
+		    "frame pointers   of the same frames %" PRIu64 " compared, %" PRIu64
+		    " differ\n",
+		    counts->fp_compared, counts->fp_compared - counts->fp_agreed);
 	for (int reason = REASON_OK + 1; reason < REASON_COUNT_; reason++)
 		if (counts->our_ends[reason])
 			strbuf_addf(text, "                 pysample %" PRIu64 ": %s\n",

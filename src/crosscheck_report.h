@@ -37,6 +37,7 @@ DEFINE_VEC(struct findings, findings_vec, struct finding)
 struct crosscheck_counts {
 	uint64_t stops, equal; /* stacks that are the same in both from end to end */
 	uint64_t frames, agreed;
+	uint64_t fp_compared, fp_agreed; /* frame pointers, of frames that are the same */
 	uint64_t our_complete, their_complete;
 	uint64_t both_end; /* the same frames, but not down to the outermost one */
 	uint64_t kinds[AGREEMENT_KINDS_];

@@ -26,6 +26,20 @@ static size_t common_outer(const struct native_frames *a, const struct native_fr
 	return n;
 }
 
+static void compare_fp(const struct native_frames *a, const struct native_frames *b, size_t inner,
+		       struct agreement *agreement)
+{
+	for (size_t i = 0; i < inner; i++) {
+		if (!a->items[i].has_fp || !b->items[i].has_fp)
+			continue;
+		bool same = a->items[i].fp == b->items[i].fp;
+		if (!same && agreement->fp_compared == agreement->fp_agreed)
+			agreement->fp_at = i;
+		agreement->fp_compared++;
+		agreement->fp_agreed += same;
+	}
+}
+
 static enum agreement_kind kind_at(const struct native_frames *a, const struct native_frames *b,
 				   size_t at)
 {
@@ -41,10 +55,12 @@ static enum agreement_kind kind_at(const struct native_frames *a, const struct n
 struct agreement agreement_of(const struct native_frames *first, const struct native_frames *second)
 {
 	size_t inner = common_inner(first, second);
-	return (struct agreement){
+	struct agreement agreement = {
 		.kind = kind_at(first, second, inner),
 		.compared = first->count > second->count ? first->count : second->count,
 		.agreed = inner + common_outer(first, second, inner),
 		.at = inner,
 	};
+	compare_fp(first, second, inner, &agreement);
+	return agreement;
 }

@@ -199,6 +199,10 @@ static enum reason add_frame(const struct crosscheck *crosscheck, unw_cursor_t *
 		.sp = sp,
 		.signal = !is_return,
 	};
+	unw_word_t fp;
+	frame->has_fp = !unw_get_reg(cursor, (unw_regnum_t)crosscheck->arch->fp, &fp);
+	if (frame->has_fp)
+		frame->fp = fp;
 	if (!places)
 		return REASON_OK;
 	struct crosscheck_place *place = crosscheck_places_vec_append(places);

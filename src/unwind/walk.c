@@ -57,6 +57,7 @@ static enum reason add_frame(const struct walker *walker, struct native_frames *
 		.signal = walker->signal,
 		.guessed = walker->guessed,
 	};
+	frame->has_fp = arch_register_get(&walker->registers, walker->arch->fp, &frame->fp);
 	return REASON_OK;
 }
 

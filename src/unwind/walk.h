@@ -26,6 +26,8 @@ struct native_frame {
 	uint64_t sp;      /* of the frame; the CFA of the one before */
 	bool signal;      /* a signal interrupted this frame: pc is no return address */
 	bool guessed;     /* reached by a frame pointer or the like, not by unwind information */
+	bool has_fp;      /* fp is known: the frame pointer register's content in the frame */
+	uint64_t fp;
 };
 
 DEFINE_VEC(struct native_frames, native_frames_vec, struct native_frame)
