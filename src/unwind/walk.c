@@ -94,9 +94,21 @@ static bool is_last_frame_pointer(const struct walker *walker)
 	       !fp;
 }
 
+/* The pc by the frame pointer; 0: none. */
+static uint64_t pc_by_frame_pointer(const struct walker *walker)
+{
+	struct arch_registers caller = walker->registers;
+	uint64_t cfa, pc;
+	if (step_frame_pointer(walker->arch, walker->memory, &walker->registers, &caller, &cfa) ||
+	    !arch_register_get(&caller, walker->arch->pc, &pc))
+		return 0;
+	return pc;
+}
+
 /*
  * The register for the return address still has it if it points out of the code at @here: a call of its own would have left an
- * address in it. Only of code that was interrupted, and where that register is not the pc itself.
+ * address in it. Only of code that was interrupted, and where that register is not the pc itself. How much of the stack the code has
+ * taken is not known; if it has put the same address into a frame record, that is the way.
  */
 static bool follow_register(struct walker *walker, const struct code_place *here,
 			    struct arch_registers *caller, uint64_t *cfa)
@@ -106,8 +118,10 @@ static bool follow_register(struct walker *walker, const struct code_place *here
 	uint64_t pc;
 	if (arch->return_address_at || walker->is_return ||
 	    step_after_call(arch, walker->memory, &walker->registers, caller, cfa) ||
-	    !is_plausible(walker, caller, *cfa) || !arch_register_get(caller, arch->pc, &pc))
+	    !is_plausible(walker, caller, *cfa) || !arch_register_get(caller, arch->pc, &pc) ||
+	    pc == pc_by_frame_pointer(walker))
 		return false;
+	caller->known &= ~(UINT64_C(1) << arch->sp);
 	const struct code_place *to = code_map_find(walker->map, pc - 1);
 	return to->row || to->kind != from.kind || to->module != from.module ||
 	       to->bias != from.bias;

@@ -259,8 +259,12 @@ static void test_code_without_rules(void **state)
 	start.lr = SIGNED(CODE + 0x704, 0x33);
 	CHECK(&stack, start, REASON_OK, CODE + 0x400, CODE + 0x704, CODE + 0x204, CODE + 0x104);
 	/* Of code with rules. */
-	start = (struct start){ CODE + 0x400, STACK + 0x60, UNKNOWN, CODE + 0x208, MASK };
+	start = (struct start){ CODE + 0x400, STACK + 0x40, STACK + 0x60, CODE + 0x208, MASK };
 	CHECK(&stack, start, REASON_OK, CODE + 0x400, CODE + 0x208, CODE + 0x104);
+	/* The code has made a frame with a record, and the register has the address still. */
+	start = (struct start){ CODE + 0x400, STACK - 0x20, STACK, SIGNED(CODE + 0x204, 0x1),
+				MASK };
+	CHECK(&stack, start, REASON_OK, CODE + 0x400, CODE + 0x204, CODE + 0x104);
 }
 
 /*
