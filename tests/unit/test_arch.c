@@ -59,7 +59,8 @@ static void test_every_cpu_has_every_hook(void **state)
 				    !sets[i].note == !sets[i].size);
 		assert_int_equal(!arch->code_mask.note, !arch->parse_code_mask);
 		assert_int_equal(!arch->keys.note, !arch->key_names);
-		assert_true(arch->feature_property && arch->feature_names && arch->feature_names[0]);
+		assert_true(arch->feature_property && arch->feature_names &&
+			    arch->feature_names[0]);
 		/* Either the call stores the return address, or it is in a register of its own. */
 		assert_int_equal(arch->return_address == arch->pc, arch->return_address_at != 0);
 		assert_null(arch->syscall_name(-1));
