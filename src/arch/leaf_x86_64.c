@@ -68,7 +68,6 @@ struct leaf {
 	size_t place_count;
 	struct place exit;
 	bool has_exit;
-	struct bits seen;   /* where an instruction was read */
 	struct bits begins; /* where a place is */
 };
 
@@ -175,19 +174,6 @@ static struct place *find_place(struct leaf *leaf, size_t at)
 	return NULL;
 }
 
-/* @at was passed on the way from the nearest place before it: that way now ends there. */
-static void read_again(struct leaf *leaf, size_t at)
-{
-	struct place *nearest = NULL;
-	for (size_t i = 0; i < leaf->place_count; i++) {
-		struct place *place = &leaf->places[i];
-		if (place->at < at && (!nearest || place->at > nearest->at))
-			nearest = place;
-	}
-	if (nearest)
-		nearest->changed = true;
-}
-
 static bool go_to(struct leaf *leaf, size_t at, struct state *state)
 {
 	struct place *place = find_place(leaf, at);
@@ -195,8 +181,6 @@ static bool go_to(struct leaf *leaf, size_t at, struct state *state)
 		return merge(place, state);
 	if (at >= leaf->size || leaf->place_count == PLACES_MAX)
 		return false;
-	if (has_bit(&leaf->seen, at))
-		read_again(leaf, at);
 	set_bit(&leaf->begins, at);
 	leaf->places[leaf->place_count++] =
 		(struct place){ .at = at, .changed = true, .state = *state };
@@ -358,7 +342,6 @@ static bool read_on(struct leaf *leaf, struct place *place)
 			return go_to(leaf, at, &state);
 		if (!leaf->steps-- || !insn_x86_64_decode(leaf->code + at, leaf->size - at, &insn))
 			return false;
-		set_bit(&leaf->seen, at);
 		enum went went = step(leaf, &state, &insn, at + insn.length);
 		if (went != WENT_ON)
 			return went == WENT_ELSEWHERE;

@@ -233,6 +233,17 @@ static void test_leaf_that_is_refused(void **state)
 	assert_false(LEAF("\x85\xff\x74\x00\x48\x83\xec\x08\xc3", 0, &exit));
 	/* 1: and $-64,%rsp; ret */
 	assert_false(LEAF("\x85\xff\x74\x00\x48\x83\xe4\xc0\xc3", 0, &exit));
+	/* 1: pop %rbx; leave; ret: one by the stack pointer, the other by the frame pointer */
+	assert_false(LEAF("\x85\xff\x74\x00\x5b\xc9\xc3", 0, &exit));
+	/* The same word was stored to on one way, or on both: sub $8,%rsp; [mov %rbx,(%rsp);] test; je 1f; mov %rbx or %rcx,(%rsp); */
+	/* 1: mov (%rsp),%rbx; add $8,%rsp; ret */
+	assert_false(LEAF("\x48\x83\xec\x08\x85\xff\x74\x04\x48\x89\x1c\x24\x48\x8b\x1c\x24\x48\x83"
+			  "\xc4\x08\xc3",
+			  0, &exit));
+	assert_false(LEAF(
+		"\x48\x83\xec\x08\x48\x89\x1c\x24\x85\xff\x74\x04\x48\x89\x0c\x24\x48\x8b\x1c\x24"
+		"\x48\x83\xc4\x08\xc3",
+		0, &exit));
 	/* ret; 1: ud2 */
 	assert_false(LEAF("\x85\xff\x74\x01\xc3\x0f\x0b", 0, &exit));
 	/* Out of the code: je .+200; ret and je .-200; ret */
