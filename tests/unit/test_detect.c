@@ -12,13 +12,13 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include <elf.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
+#include "arch/arch.h"
 #include "python/detect.h"
 #include "python/detect_scan.h"
 
@@ -241,7 +241,8 @@ static uint64_t interp_address(struct fixture *fixture, int number)
 static struct py_layout get_layout(py_version version)
 {
 	struct py_layout layout;
-	assert_null(py_layout_select(version, EM_X86_64, false, 0, &memory, 0, &layout));
+	assert_null(
+		py_layout_select(version, arch_host()->elf_machine, false, 0, &memory, 0, &layout));
 	return layout;
 }
 
