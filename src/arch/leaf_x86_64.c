@@ -38,8 +38,9 @@ struct value {
 
 /* What was stored on the way. */
 struct slot {
-	struct value at; /* a SUM */
+	struct value at; /* a SUM; or unknown: anywhere */
 	struct value value;
+	bool keeps; /* may be where a caller's register is saved */
 };
 
 struct state {
@@ -73,6 +74,22 @@ struct leaf {
 
 static const struct value unknown;
 
+/* Callees keep them: hardware's number, DWARF's. Ascending by the latter. */
+static const uint8_t kept[][2] = {
+	{ INSN_RBX, 3 }, { INSN_RBP, 6 }, { 12, 12 }, { 13, 13 }, { 14, 14 }, { 15, 15 },
+};
+
+#define KEPT_COUNT (sizeof(kept) / sizeof(kept[0]))
+
+/* As the caller had it. */
+static bool is_kept(struct value value)
+{
+	for (unsigned i = 0; i < KEPT_COUNT; i++)
+		if (value.kind == SUM && value.base == kept[i][0] && !value.offset)
+			return true;
+	return false;
+}
+
 static bool has_bit(const struct bits *bits, size_t at)
 {
 	return bits->bits[at / 8] >> at % 8 & 1;
@@ -105,27 +122,46 @@ static struct slot *find_slot(struct state *state, struct value at)
 	return NULL;
 }
 
+/* NULL if there is no room. */
+static struct slot *make_slot(struct state *state, struct value at)
+{
+	struct slot *slot = find_slot(state, at);
+	if (slot || state->slot_count == SLOTS_MAX)
+		return slot;
+	slot = &state->slots[state->slot_count++];
+	*slot = (struct slot){ .at = at };
+	return slot;
+}
+
 static bool store(struct state *state, struct value at, struct value value)
 {
-	if (at.kind != SUM)
+	if (at.kind != SUM && !is_kept(value))
 		return true;
-	struct slot *slot = find_slot(state, at);
-	if (!slot) {
-		if (state->slot_count == SLOTS_MAX)
-			return false;
-		slot = &state->slots[state->slot_count++];
-		slot->at = at;
-	}
+	struct slot *slot = make_slot(state, at.kind == SUM ? at : unknown);
+	if (!slot)
+		return false;
 	slot->value = value;
+	slot->keeps = slot->keeps || is_kept(value);
 	return true;
+}
+
+/* One register's memory may be another's: push %rbx, then mov -8(%rbp),%rbx. */
+static bool may_be_kept_elsewhere(const struct state *state, struct value at)
+{
+	for (unsigned i = 0; i < state->slot_count; i++)
+		if (state->slots[i].keeps &&
+		    (state->slots[i].at.kind != SUM || state->slots[i].at.base != at.base))
+			return true;
+	return false;
 }
 
 static struct value load(struct state *state, struct value at)
 {
-	const struct slot *slot = find_slot(state, at);
+	const struct slot *slot = at.kind == SUM ? find_slot(state, at) : NULL;
 	if (slot)
 		return slot->value;
-	if (at.kind != SUM || (at.base == INSN_RSP && at.offset < -RED_ZONE))
+	if (at.kind != SUM || may_be_kept_elsewhere(state, at) ||
+	    (at.base == INSN_RSP && at.offset < -RED_ZONE))
 		return unknown;
 	at.kind = SAVED;
 	return at;
@@ -133,20 +169,28 @@ static struct value load(struct state *state, struct value at)
 
 /* ---- where ways meet ---- */
 
+static void merge_slot(struct slot *slot, const struct slot *same, bool *changed)
+{
+	bool keeps = slot->keeps || (same && same->keeps);
+	*changed = *changed || keeps != slot->keeps;
+	slot->keeps = keeps;
+	if (!slot->value.kind || (same && is_equal(slot->value, same->value)))
+		return;
+	slot->value = unknown;
+	*changed = true;
+}
+
 static bool merge_slots(struct state *state, struct state *other, bool *changed)
 {
-	for (unsigned i = 0; i < state->slot_count; i++) {
-		struct slot *slot = &state->slots[i], *same = find_slot(other, slot->at);
-		if (!slot->value.kind || (same && is_equal(slot->value, same->value)))
-			continue;
-		slot->value = unknown;
-		*changed = true;
-	}
+	for (unsigned i = 0; i < state->slot_count; i++)
+		merge_slot(&state->slots[i], find_slot(other, state->slots[i].at), changed);
 	for (unsigned i = 0; i < other->slot_count; i++) {
 		if (find_slot(state, other->slots[i].at))
 			continue;
-		if (!store(state, other->slots[i].at, unknown))
+		struct slot *slot = make_slot(state, other->slots[i].at);
+		if (!slot)
 			return false;
+		slot->keeps = other->slots[i].keeps;
 		*changed = true;
 	}
 	return true;
@@ -226,14 +270,21 @@ static bool is_plain_memory(const struct insn *insn)
 	return insn->is_memory && insn->has_base && !insn->has_index && !insn->segment;
 }
 
-/* Registers are saved by way of the stack and the frame pointer, or of a copy of the stack pointer; what else is stored is data. */
+/*
+ * Registers are saved by way of the stack and the frame pointer, of a copy of the stack pointer, or of a register that may have been
+ * one at the start; what else is stored is data. But for the stack pointer: code that leaves it in memory goes on to another stack.
+ */
 static bool store_register(struct state *state, const struct insn *insn)
 {
-	struct value base = state->reg[insn->rm];
+	struct value base = state->reg[insn->rm], value = state->reg[insn->reg];
 	bool is_stack = insn->rm == INSN_RSP || insn->rm == INSN_RBP || base.base == INSN_RSP;
-	if (!is_stack || !is_plain_memory(insn))
+	if (!is_plain_memory(insn))
 		return true;
-	return store(state, sum(base, insn->offset), state->reg[insn->reg]);
+	if (!is_stack && base.kind == SUM && value.kind == SUM && value.base == INSN_RSP)
+		return false;
+	if (!is_stack && !is_kept(value))
+		return true;
+	return store(state, sum(base, insn->offset), value);
 }
 
 static void forget(struct state *state, unsigned writes)
@@ -371,13 +422,9 @@ static bool read_all(struct leaf *leaf)
 
 /* ---- the answer ---- */
 
-/* Callees keep them: hardware's number, DWARF's. Ascending by the latter. */
-static const uint8_t kept[][2] = {
-	{ INSN_RBX, 3 }, { INSN_RBP, 6 }, { 12, 12 }, { 13, 13 }, { 14, 14 }, { 15, 15 },
-};
 static const uint8_t dwarf_numbers[] = { 0, 2, 1, 3, 7, 6, 4, 5 };
 
-_Static_assert(sizeof(kept) / sizeof(kept[0]) <= FLOW_SAVED_MAX, "there is room for all");
+_Static_assert(KEPT_COUNT <= FLOW_SAVED_MAX, "there is room for all");
 
 static bool find_exit(const struct state *state, struct flow_exit *exit_ret)
 {
@@ -390,7 +437,7 @@ static bool find_exit(const struct state *state, struct flow_exit *exit_ret)
 		.cfa = sp.offset + WORD,
 		.returns = -WORD,
 	};
-	for (unsigned i = 0; i < sizeof(kept) / sizeof(kept[0]); i++) {
+	for (unsigned i = 0; i < KEPT_COUNT; i++) {
 		struct value value = state->reg[kept[i][0]];
 		if (value.kind == SUM && value.base == kept[i][0] && !value.offset)
 			continue;

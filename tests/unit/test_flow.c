@@ -255,6 +255,40 @@ static void test_leaf_that_is_refused(void **state)
 	assert_int_equal(exit.cfa, 77);
 }
 
+/* What is saved by one register and restored by another: until it is saved there is nothing to be restored. */
+static void test_leaf_before_it_saves(void **state)
+{
+	/* push %rbp; mov %rsp,%rbp; push %rbx; loop: dec %ecx; jne loop; mov -8(%rbp),%rbx; leave; ret */
+	static const char framed[] = "\x55\x48\x89\xe5\x53\xff\xc9\x75\xfc\x48\x8b\x5d\xf8\xc9\xc3";
+	struct flow_exit exit = { .cfa = 77 };
+	assert_false(LEAF(framed, 4, &exit));
+	/* The same behind an alignment: and $-32,%rsp; push %rbx … */
+	assert_false(
+		LEAF("\x48\x83\xe4\xe0\x53\xff\xc9\x75\xfc\x48\x8b\x5d\xf8\xc9\xc3", 0, &exit));
+	/* mov %rbx,-8(%rax); loop: …; mov -8(%rax),%rbx; lea (%rax),%rsp; ret: by way of the store's register it is known */
+	assert_true(
+		LEAF("\x48\x89\x58\xf8\xff\xc9\x75\xfc\x48\x8b\x58\xf8\x48\x8d\x20\xc3", 0, &exit));
+	assert_int_equal(exit.base, 0);
+	assert_int_equal(exit.saved_count, 0);
+	/* Saved on one way only: test %edi,%edi; je 1f; push %rbx; 1: mov -8(%rbp),%rbx; leave; ret */
+	exit.cfa = 77;
+	assert_false(LEAF("\x85\xff\x74\x01\x53\x48\x8b\x5d\xf8\xc9\xc3", 0, &exit));
+	assert_int_equal(exit.cfa, 77);
+	/* Behind the push it is saved. */
+	assert_true(LEAF(framed, 5, &exit));
+	assert_int_equal(exit.base, RBP);
+	assert_int_equal(exit.saved_count, 2);
+	assert_saved(&exit, 0, RBX, -24);
+}
+
+/* mov %rsp,(%rdi); loop: dec %ecx; jne loop; mov %rsi,%rsp; ret: what it returns to has not called it. */
+static void test_leaf_that_changes_the_stack(void **state)
+{
+	struct flow_exit exit = { .cfa = 77 };
+	assert_false(LEAF("\x48\x89\x27\xff\xc9\x75\xfc\x48\x89\xf4\xc3", 0, &exit));
+	assert_int_equal(exit.cfa, 77);
+}
+
 /* A jump table of 300 conditional jumps: there is a limit. */
 static void test_leaf_with_too_many_jumps(void **state)
 {
@@ -343,6 +377,8 @@ int main(void)
 		cmocka_unit_test(test_leaf_with_an_aligned_stack),
 		cmocka_unit_test(test_leaf_with_a_frame_pointer),
 		cmocka_unit_test(test_leaf_with_two_returns),
+		cmocka_unit_test(test_leaf_before_it_saves),
+		cmocka_unit_test(test_leaf_that_changes_the_stack),
 		cmocka_unit_test(test_leaf_that_is_refused),
 		cmocka_unit_test(test_leaf_with_too_many_jumps),
 		cmocka_unit_test(test_stubs),
