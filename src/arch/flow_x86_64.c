@@ -12,6 +12,7 @@ enum { RAX = 0, RBP = 6, RSP = 7, R8 = 8, REGISTERS = 16 }; /* DWARF numbers */
 /* Stack frames beyond this are not read from instructions. */
 #define FRAME_MAX (1 << 24)
 #define STUB_SIZE 16
+#define WORD      8
 
 /* The hardware's order of the first eight registers, as DWARF numbers. */
 static const uint8_t dwarf_numbers[] = { 0, 2, 1, 3, 7, 6, 4, 5 };
@@ -28,6 +29,8 @@ struct way {
 	bool on_frame_pointer; /* sp counts from the frame pointer at the start instead */
 	bool has_frame;        /* the frame pointer was set on the way: */
 	int64_t frame;         /* to this */
+	bool has_called;       /* with the stack pointer at: */
+	int64_t called;
 	bool popped[REGISTERS];
 	int64_t popped_at[REGISTERS];
 };
@@ -64,6 +67,7 @@ static bool leave(struct way *way)
 			if (way->popped[i])
 				return false;
 		way->on_frame_pointer = true;
+		way->has_called = false;
 		way->sp = 0;
 	}
 	return pop(way, RBP);
@@ -92,6 +96,24 @@ static enum went on_if(bool understood)
 	return understood ? WENT_ON : WENT_AWAY;
 }
 
+/*
+ * The stack pointer is a multiple of 16 at every call, and 8 past one at a return (psABI AMD64 §3.2.2). Where that does not hold a call
+ * was to a function that does not come back, and what was read behind it is another function.
+ */
+static bool is_aligned(const struct way *way, uint64_t offset)
+{
+	return !way->has_called || (uint64_t)(way->sp - way->called) % 16 == offset;
+}
+
+static bool note_call(struct way *way)
+{
+	if (!is_aligned(way, 0))
+		return false;
+	way->has_called = true;
+	way->called = way->sp;
+	return true;
+}
+
 static enum went step_byte(struct way *way)
 {
 	uint8_t byte = 0;
@@ -108,7 +130,8 @@ static enum went step_byte(struct way *way)
 		return on_if(pop(way, dwarf_number(byte - 0x58u, extended)));
 	if (byte == 0xff) { /* call *reg */
 		uint8_t operand = 0;
-		return on_if(reader_u8(&way->code, &operand) && operand >= 0xd0 && operand <= 0xd7);
+		return on_if(reader_u8(&way->code, &operand) && operand >= 0xd0 &&
+			     operand <= 0xd7 && note_call(way));
 	}
 	if (extended)
 		return WENT_AWAY;
@@ -118,7 +141,7 @@ static enum went step_byte(struct way *way)
 	case 0xc9:
 		return on_if(leave(way));
 	case 0xe8: /* call */
-		return on_if(reader_skip(&way->code, 4));
+		return on_if(reader_skip(&way->code, 4) && note_call(way));
 	case 0xc3:
 		return WENT_BACK;
 	default:
@@ -161,7 +184,7 @@ static bool find_exit(const uint8_t *bytes, size_t size, struct flow_exit *exit_
 		went = step(&way);
 	while (went == WENT_ON);
 	/* Below the stack pointer that it began with there is no return address. */
-	if (went == WENT_AWAY || way.sp < 0)
+	if (went == WENT_AWAY || way.sp < 0 || !is_aligned(&way, WORD))
 		return false;
 
 	struct flow_exit exit = {

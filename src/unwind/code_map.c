@@ -463,7 +463,7 @@ bool code_place_function(const struct code_place *place, uint64_t address, uint6
 	return true;
 }
 
-const struct cfi_row *code_map_exit(struct code_map *map, uint64_t pc)
+const struct cfi_row *code_map_exit(struct code_map *map, uint64_t pc, bool after_call)
 {
-	return exits_find(&map->exits, map->arch, map->memory, pc);
+	return exits_find(&map->exits, map->arch, map->memory, pc, after_call);
 }

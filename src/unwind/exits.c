@@ -88,26 +88,39 @@ static bool find_with_jumps(const struct flow *flow, struct memory *memory, uint
 	return flow->exit_of_leaf(code + middle - (page - start), end - start, pc - start, exit);
 }
 
-static struct cfi_row *read_row(const struct arch *arch, struct memory *memory, uint64_t pc)
+/*
+ * Nothing is taken off the stack before the return: so it is at a function's start, and nowhere behind a call where the stack is
+ * aligned for calls.
+ */
+static bool is_start(const struct arch *arch, const struct flow_exit *exit)
+{
+	return exit->base == arch->sp && exit->cfa == -arch->return_address_at;
+}
+
+static struct cfi_row *read_row(const struct arch *arch, struct memory *memory, uint64_t pc,
+				bool after_call)
 {
 	const struct flow *flow = flow_by_machine(arch->elf_machine);
 	struct flow_exit exit;
 	if (!flow)
 		return NULL;
-	if (find_straight(flow, memory, pc, &exit) ||
-	    (flow->exit_of_leaf && find_with_jumps(flow, memory, pc, &exit)))
+	if (find_straight(flow, memory, pc, &exit))
+		return after_call && is_start(arch, &exit) ? NULL : make_row(arch, &exit);
+	if (!after_call && flow->exit_of_leaf && find_with_jumps(flow, memory, pc, &exit))
 		return make_row(arch, &exit);
 	return NULL;
 }
 
 const struct cfi_row *exits_find(struct exits *exits, const struct arch *arch,
-				 struct memory *memory, uint64_t pc)
+				 struct memory *memory, uint64_t pc, bool after_call)
 {
-	struct cfi_row *row = hash_get(&exits->rows, pc);
+	/* No process has code at the complement of an address of code. */
+	uint64_t key = after_call ? ~pc : pc;
+	struct cfi_row *row = hash_get(&exits->rows, key);
 	if (row || exits->rows.count >= ROWS_MAX)
 		return row == &none ? NULL : row;
-	row = read_row(arch, memory, pc);
-	if (!hash_set(&exits->rows, pc, row ? row : &none)) {
+	row = read_row(arch, memory, pc, after_call);
+	if (!hash_set(&exits->rows, key, row ? row : &none)) {
 		free(row);
 		return NULL;
 	}

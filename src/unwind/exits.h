@@ -17,13 +17,18 @@
 
 /* A zeroed one is empty. */
 struct exits {
-	struct hash rows; /* pc → row, or a row that stands for none */
+	struct hash
+		rows; /* pc, or its complement after a call → row, or a row that stands for none */
 	uint64_t cleared_ns;
 };
 
 void exits_clear(struct exits *exits);
 /* Forgets all rows if they are old, or if @changed: other code may be mapped now. */
 void exits_refresh(struct exits *exits, bool changed, uint64_t now_ns);
-/* How the code at @pc gets back to its caller; NULL if it is not that simple. Valid until the next refresh. */
+/*
+ * How the code at @pc gets back to its caller; NULL if it is not that simple. Valid until the next refresh. @after_call: a call has
+ * put @pc on the stack. Then it is not in code that calls nothing; and if the call was to a function that never comes back, @pc may
+ * be another function's start.
+ */
 const struct cfi_row *exits_find(struct exits *exits, const struct arch *arch,
-				 struct memory *memory, uint64_t pc);
+				 struct memory *memory, uint64_t pc, bool after_call);

@@ -78,7 +78,7 @@ static bool is_plausible(const struct walker *walker, const struct arch_register
 
 static enum reason follow_exit(struct walker *walker, struct arch_registers *caller, uint64_t *cfa)
 {
-	const struct cfi_row *row = code_map_exit(walker->map, walker->pc);
+	const struct cfi_row *row = code_map_exit(walker->map, walker->pc, walker->is_return);
 	struct step_context context = { .arch = walker->arch, .memory = walker->memory };
 	if (!row)
 		return REASON_GAP;

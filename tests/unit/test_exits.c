@@ -65,7 +65,12 @@ static uint64_t put(size_t at, const char *bytes, size_t size)
 
 static const struct cfi_row *find(uint64_t pc)
 {
-	return exits_find(&exits, &arch_x86_64, &code.memory, pc);
+	return exits_find(&exits, &arch_x86_64, &code.memory, pc, false);
+}
+
+static const struct cfi_row *find_after_call(uint64_t pc)
+{
+	return exits_find(&exits, &arch_x86_64, &code.memory, pc, true);
 }
 
 /* add $0x10,%rsp; pop %rbx; ret */
@@ -115,6 +120,26 @@ static void test_a_loop_over_pages(void **state)
 	assert_null(find(pc));
 }
 
+/*
+ * A call to a function that does not come back, as the last instruction of its own: behind it another function begins. ret; and
+ * test %edi,%edi; je 1f; xorps %xmm4,%xmm4; 1: add $8,%rsp; ret
+ */
+static void test_after_a_call(void **state)
+{
+	uint64_t pc = PUT(0x100, "\xc3");
+	assert_non_null(find(pc));
+	assert_null(find_after_call(pc));
+	assert_non_null(find(pc));
+	/* What calls nothing has not called. */
+	pc = PUT(0x200, "\x85\xff\x74\x03\x0f\x57\xe4\x48\x83\xc4\x08\xc3");
+	assert_non_null(find(pc));
+	assert_null(find_after_call(pc));
+	/* add $8,%rsp; ret */
+	const struct cfi_row *row = find_after_call(PUT(0x300, "\x48\x83\xc4\x08\xc3"));
+	assert_non_null(row);
+	assert_int_equal(row->cfa_offset, 16);
+}
+
 static void test_what_is_no_code(void **state)
 {
 	assert_null(find(CODE + 0x200));
@@ -157,6 +182,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_the_last_bytes_of_a_mapping, set_up,
 						tear_down),
 		cmocka_unit_test_setup_teardown(test_a_loop_over_pages, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_after_a_call, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_what_is_no_code, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_a_row_is_kept_for_a_while, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_that_there_is_none_is_kept_too, set_up,

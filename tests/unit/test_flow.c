@@ -95,6 +95,24 @@ static void test_stub_as_a_way_out(void **state)
 	assert_false(FIND("\xff\x35\xe2\x2f\x00\x00\xff\x25\xe4\x2f\x00\x00", &exit));
 }
 
+/* A call that does not come back is the end of its function; what follows it may be another one. */
+static void test_the_next_function(void **state)
+{
+	struct flow_exit exit = { .cfa = 77 };
+	/* call abort; then: ret */
+	assert_false(FIND("\xe8\x00\x00\x00\x00\xc3", &exit));
+	/* call _Unwind_Resume; then: endbr64; sub $8,%rsp; call; add $8,%rsp; ret */
+	assert_false(FIND("\xe8\x00\x00\x00\x00\xf3\x0f\x1e\xfa\x48\x83\xec\x08"
+			  "\xe8\x00\x00\x00\x00\x48\x83\xc4\x08\xc3",
+			  &exit));
+	/* call *%rcx; then: push %rbx; pop %rbx; ret */
+	assert_false(FIND("\xff\xd1\x53\x5b\xc3", &exit));
+	assert_int_equal(exit.cfa, 77);
+	/* Two calls of one function: call; call; pop %rbx; ret */
+	assert_true(FIND("\xe8\x00\x00\x00\x00\xe8\x00\x00\x00\x00\x5b\xc3", &exit));
+	assert_int_equal(exit.cfa, 16);
+}
+
 static void test_what_is_not_understood(void **state)
 {
 	struct flow_exit exit = { .cfa = 77 };
@@ -371,6 +389,7 @@ int main(void)
 		cmocka_unit_test(test_trampoline_with_a_frame_pointer),
 		cmocka_unit_test(test_saved_registers),
 		cmocka_unit_test(test_leave),
+		cmocka_unit_test(test_the_next_function),
 		cmocka_unit_test(test_what_is_not_understood),
 		cmocka_unit_test(test_stub_as_a_way_out),
 		cmocka_unit_test(test_leaf_with_the_exit_before),

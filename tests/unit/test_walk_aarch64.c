@@ -100,7 +100,7 @@ bool code_map_is_code(const struct code_map *map, uint64_t address)
 	return place_at(address);
 }
 
-const struct cfi_row *code_map_exit(struct code_map *map, uint64_t pc)
+const struct cfi_row *code_map_exit(struct code_map *map, uint64_t pc, bool after_call)
 {
 	return NULL;
 }
