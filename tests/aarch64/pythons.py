@@ -39,3 +39,11 @@ def every():
         found.append(Python(name, "/usr/bin/" + program.name, root, "executable"))
         found.append(Python(name + "-library", built("embedded-" + name), root, "library"))
     return found
+
+
+def named_by_cpu():
+    """The same under the names that their capsules have among those of other CPUs."""
+    found = every()
+    for python in found:
+        python.name = python.name.replace("-library", "") + "-aarch64" + ("-lib" if python.kind == "library" else "-exe")
+    return found
