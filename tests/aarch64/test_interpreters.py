@@ -145,6 +145,7 @@ def jitdump_of(python, pid):
 
 
 @pytest.mark.slow
+@pytest.mark.every_cpu
 def test_case_30_trampolines_are_walked_through(python, is_signed):
     """
     Given -X perf_jit, 99 % of native stacks are complete, and no frame is called py::…, since that is the Python frame's own

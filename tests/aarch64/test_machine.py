@@ -7,7 +7,10 @@ import re
 import pytest
 
 import pythons
+import runs
 import targets
+
+pytestmark = pytest.mark.every_cpu
 
 
 def features():
@@ -17,6 +20,19 @@ def features():
 
 def test_the_cpu_is_what_was_asked_for(is_signed):
     assert ("paca" in features()) == is_signed
+
+
+def mask_bits(text):
+    """How many bits a signature has, by what doctor says; 0: none."""
+    line = re.search(r"signed addresses +(.*)", text)[1]
+    return int(re.search(r"has (\d+) bits", line)[1]) if line.startswith("keys in use: IA, IB, DA, DB;") else 0
+
+
+def test_signatures_have_the_bits_of_the_cpu(cpu):
+    """Addresses of 48 bits leave 7 to a signature, of 52 bits 3."""
+    with targets.command("sleep", 60, ready=False) as target:
+        text = runs.pysample("doctor", "-p", target.pid).out
+    assert mask_bits(text) == {"pac": 7, "pac52": 3, "nopac": 0}[cpu], text
 
 
 def test_all_pythons_are_there():

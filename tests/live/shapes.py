@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """What is asked of every interpreter: the profile of tests/programs/shape.py is the program's own account of itself."""
 
+import collections
 import contextlib
 import json
 import os
@@ -29,6 +30,12 @@ class Shape:
         self.outcome = outcome
         self.stacks = outcome.stacks()
         self.total = sum(self.stacks.values())
+
+    def add(self, other):
+        """Takes another profile of the same program as a part of this one."""
+        self.spent = {path: self.spent[path] + other.spent[path] for path in self.spent}
+        self.stacks = dict(collections.Counter(self.stacks) + collections.Counter(other.stacks))
+        self.total += other.total
 
     def paths(self):
         """Function names of the stacks, without what is below the leaf."""

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """
 COUNT threads beside the main one, each of which computes in a function of its own below work(). The main thread computes in
-main(). Says "ready" when all have begun, with their native thread ids, the main thread's first. For CPython 3.8 and later.
+main(). Says "ready" when all do, with their native thread ids, the main thread's first. For CPython 3.8 and later.
 
 usage: workers.py COUNT
 """
@@ -13,6 +13,7 @@ import handshake
 
 SCOPE = """
 def spin_{0}():
+    begun[{0}].release()
     x = 0
     while True:
         x = (x * 31 + {0}) & 0xFFFF
@@ -20,16 +21,18 @@ def spin_{0}():
 
 
 def work(number):
-    scope = {}
+    scope = {"begun": begun}
     exec(SCOPE.format(number), scope)
-    begun.release()
     scope["spin_%d" % number]()
 
 
 def main():
-    threads = [handshake.start(work, number) for number in range(int(sys.argv[1]))]
-    for _ in threads:
-        begun.acquire()
+    for number in range(int(sys.argv[1])):
+        begun.append(threading.Lock())
+        begun[number].acquire()
+    threads = [handshake.start(work, number) for number in range(len(begun))]
+    for lock in begun:
+        lock.acquire()
     handshake.ready(threading.get_native_id(), *(thread.native_id for thread in threads))
     x = 0
     while True:
@@ -38,5 +41,5 @@ def main():
 
 # So that each of many threads has its turn within a short profile.
 sys.setswitchinterval(0.002)
-begun = threading.Semaphore(0)
+begun = []
 main()
