@@ -1,18 +1,15 @@
 # SPDX-License-Identifier: MIT
 """Native stacks of C programs, with every kind of branch protection; case 29."""
 
-import collections
-
 import pytest
 
+import gather
 import pythons
-import runs
 import stacks
 import targets
 
 pytestmark = pytest.mark.every_cpu
 
-SAMPLES = 10
 PROTECTIONS = ["none", "pac", "b-key", "bti", "standard"]
 HANDLERS = {
     "alternate": ["work", "raise", "[signal]", "on_first", "spin"],
@@ -23,11 +20,7 @@ HANDLERS = {
 
 
 def profile(target):
-    """The stacks of at least SAMPLES samples: how many there are in a second is up to the machine that emulates this one."""
-    found = collections.Counter()
-    while sum(found.values()) < SAMPLES:
-        found += collections.Counter(runs.record(target, 0.5, "-F", 100, "--native=full").stacks())
-    return found
+    return gather.stacks(target, 10, "-F", 100, "--native=full", seconds=0.5)
 
 
 def below_main(frames):

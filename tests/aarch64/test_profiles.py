@@ -7,6 +7,7 @@ import re
 
 import pytest
 
+import gather
 import procfs
 import pythons
 import runs
@@ -64,18 +65,15 @@ def check_root(frames, python):
 
 def test_record(target):
     """Given three threads that compute, each is in the profile with its own frames, every stack is complete."""
-    outcome = runs.record(target, 1, "-F", 50)
-    check_threads(outcome.stacks(), WORKERS)
-    assert outcome.complete_percent >= 99
+    check_threads(gather.stacks(target, 50, "-F", 50), WORKERS)
 
 
 @pytest.mark.every_cpu
 def test_record_native(target, python):
     """The same with C frames: 99 % reach the first function of their thread, and Python's and C's frames fit."""
-    outcome = runs.record(target, 2, "-F", 50, "--native=full")
-    found = outcome.stacks()
-    assert stacks.percent(found, lambda frames: not stacks.is_cut(frames)) >= 99, outcome
-    assert stacks.percent(found, stacks.fits) >= 99, outcome
+    found = gather.stacks(target, 100, "-F", 50, "--native=full")
+    assert stacks.percent(found, lambda frames: not stacks.is_cut(frames)) >= 99, list(filter(stacks.is_cut, found))
+    assert stacks.percent(found, stacks.fits) >= 99, [frames for frames in found if not stacks.fits(frames)]
     whole = {frames: weight for frames, weight in found.items() if not stacks.is_cut(frames)}
     check_threads(whole, WORKERS)
     for frames in whole:
@@ -132,8 +130,7 @@ def test_doctor(target, python, cpu):
 def test_16_threads(python):
     """Given 16 threads beside the main one, frames of every one come out of the profile."""
     with workers(python, MANY) as target:
-        outcome = runs.record(target, 1, "-F", 20, "--idle")
-        check_threads(outcome.stacks(), MANY)
+        check_threads(gather.stacks(target, 20 * MANY, "-F", 20, "--idle"), MANY)
         target.finish()
 
 
@@ -173,7 +170,6 @@ def test_sampler_and_target_in_different_roots(sampler, name):
     """Given a pysample that runs with the libraries of one suite, and a Python of another: nothing changes."""
     [python] = [python for python in pythons.every() if python.name == name]
     with workers(python, WORKERS) as target:
-        outcome = runs.record(target, 1, "-F", 50, "--native", prefix=["chroot", pythons.ROOTS / sampler])
-        check_threads(outcome.stacks(), WORKERS)
-        assert outcome.complete_percent >= 99
+        found = gather.stacks(target, 50, "-F", 50, "--native", prefix=["chroot", pythons.ROOTS / sampler])
+        check_threads(found, WORKERS)
         assert procfs.is_alive(target.pid)
