@@ -144,7 +144,8 @@ static uint16_t form_of_0f(uint8_t opcode, bool f3)
 {
 	switch (opcode) {
 	case 0x0d:
-	case 0x10 ... 0x1f: /* moves of vectors, prefetch, nop */
+	case 0x10 ... 0x1d: /* moves of vectors, prefetch, nop */
+	case 0x1f:
 	case 0x28 ... 0x2b:
 	case 0x2e ... 0x2f:
 	case 0x51 ... 0x6f:
@@ -174,6 +175,8 @@ static uint16_t form_of_0f(uint8_t opcode, bool f3)
 		return M | B;
 	case 0x77:
 		return N;
+	case 0x1e: /* nop, endbr64; with f3 also rdsspq */
+		return f3 ? M | E : M;
 	case 0xae: /* fences, mxcsr; with f3 the segments' bases */
 		return f3 ? X : M;
 	case 0x7e: /* movq from a vector register to one, else to a general one */
@@ -232,8 +235,8 @@ static uint16_t form_of_vector(unsigned map, uint8_t opcode, bool f3)
 		if ((opcode >= 0x40 && opcode < 0x50) || (opcode >= 0x80 && opcode <= 0x9f))
 			return opcode == 0x93 ? M | G : M;
 		return opcode == 0x78 || opcode == 0x79 ? M | G : form_of_0f(opcode, f3);
-	case 2:
-		return form_of_0f38(opcode);
+	case 2: /* e0 to ef: cmpccxadd */
+		return opcode >= 0xe0 && opcode < 0xf0 ? M | G : form_of_0f38(opcode);
 	case 3:
 		return opcode == 0xf0 ? M | B | G : form_of_0f3a(opcode);
 	case 5:
@@ -434,7 +437,7 @@ static unsigned find_writes(const struct prefixes *prefixes, uint16_t form, cons
 }
 
 /* Members of groups that are refused, or that write less than their group. */
-static bool check_group(struct insn *insn, uint16_t *form)
+static bool check_group(bool operand_size, struct insn *insn, uint16_t *form)
 {
 	unsigned member = insn->reg & 7;
 	if (insn->map != INSN_ONE_BYTE)
@@ -458,6 +461,9 @@ static bool check_group(struct insn *insn, uint16_t *form)
 	case 0xff:
 		if (member > 1)
 			*form &= (uint16_t)~E;
+		/* Two bytes pushed, a jump within the first 64 KB. */
+		if (member > 1 && operand_size)
+			return false;
 		return member != 3 && member != 5 && member != 7;
 	default:
 		return true;
@@ -480,7 +486,8 @@ bool insn_x86_64_decode(const uint8_t *bytes, size_t size, struct insn *insn_ret
 		insn.reg = (uint8_t)((insn.opcode & 7) | (prefixes.rex & 1 ? 8 : 0));
 	if (form & M && !read_modrm(&code, &prefixes, &insn))
 		return false;
-	if (!check_group(&insn, &form) || !read_operand(&code, &prefixes, form, &insn))
+	if (!check_group(prefixes.operand_size, &insn, &form) ||
+	    !read_operand(&code, &prefixes, form, &insn))
 		return false;
 	insn.writes = (uint16_t)find_writes(&prefixes, form, &insn);
 	insn.length = (uint8_t)reader_offset(&code);

@@ -38,6 +38,9 @@ static const struct known {
 	{ "\xc4\xc3\xf9\x16\xce\x01", 6, BIT(14) },           /* vpextrq $1,%xmm1,%r14 */
 	{ "\x66\x0f\x7e\xdc", 4, BIT(INSN_RSP) },             /* movd %xmm3,%esp */
 	{ "\xf3\x0f\x7e\xdc", 4, 0 },                         /* movq %xmm4,%xmm3 */
+	{ "\xf3\x48\x0f\x1e\xcb", 5, BIT(INSN_RBX) },         /* rdsspq %rbx */
+	{ "\x0f\x1e\xfb", 3, 0 },                             /* nop %ebx */
+	{ "\xc4\xe2\xf1\xe6\x1f", 5, BIT(INSN_RBX) },         /* cmpbexadd %rcx,%rbx,(%rdi) */
 	{ "\x49\xf7\xe4", 3,
 	  BIT(INSN_RAX) | BIT(INSN_RDX) | BIT(12) }, /* mul %r12: one too many does no harm */
 };
@@ -108,6 +111,7 @@ static void test_what_is_refused(void **state)
 		"\xc7\xf8\x01",         /* xbegin */
 		"\xf3\x48\x0f\xae\xd0", /* wrfsbase %rax */
 		"\x66\x54",             /* push %sp */
+		"\x66\xff\x34\x24",     /* pushw (%rsp) */
 		"\x67\x8b\x00",         /* mov (%eax),%eax */
 		"\xff\xf8",             /* no member of its group */
 		"\x48\x48\x01\xc0",     /* REX twice */
