@@ -40,9 +40,10 @@ struct code_map {
 	struct rootfs root;
 	bool has_root;
 	struct jitdump_vec jitdumps;
-	struct perfmap *perfmap; /* opened when there is generated code without a name */
-	bool looked_for_perfmap; /* since the mappings last changed */
-	struct exits exits;
+	struct perfmap *perfmap;    /* opened when there is generated code without a name */
+	bool looked_for_perfmap;    /* since the mappings last changed */
+	struct exits exits;         /* of code that the process has made */
+	struct exits module_exits;  /* of files' code: kept as long as the modules are the same */
 	struct cfi_row *signal_row; /* of every trampoline that ends a signal */
 	uint64_t now_ns;            /* of the last refresh */
 	uint64_t answers;           /* how often the cache was dropped */
@@ -158,6 +159,7 @@ void code_map_destroy(struct code_map *map)
 	if (map->perfmap)
 		perfmap_close(map->perfmap);
 	exits_clear(&map->exits);
+	exits_clear(&map->module_exits);
 	clear_tables(&map->tables);
 	clear_vdso(map);
 	if (map->has_root)
@@ -232,6 +234,7 @@ void code_map_refresh(struct code_map *map, uint64_t now_ns)
 	if (map->generation != modules_generation(map->modules)) {
 		map->generation = modules_generation(map->modules);
 		drop_old_tables(map);
+		exits_clear(&map->module_exits);
 		open_vdso(map);
 		open_jitdumps(map);
 		map->looked_for_perfmap = map->perfmap != NULL;
@@ -465,5 +468,8 @@ bool code_place_function(const struct code_place *place, uint64_t address, uint6
 
 const struct cfi_row *code_map_exit(struct code_map *map, uint64_t pc, bool after_call)
 {
-	return exits_find(&map->exits, map->arch, map->memory, pc, after_call);
+	struct module *module = map->modules ? modules_find(map->modules, pc) : NULL;
+	bool is_file = module && module_image(map->modules, module);
+	return exits_find(is_file ? &map->module_exits : &map->exits, map->arch, map->memory, pc,
+			  after_call);
 }

@@ -78,7 +78,7 @@ const struct code_place *code_map_find(struct code_map *map, uint64_t address);
 uint64_t code_map_generation(const struct code_map *map);
 /*
  * A row made from the code at @pc itself, where no unwind information covers it: how it gets back to its caller from there. NULL
- * if the code is not that simple. Valid until the next refresh. @after_call: @pc is a return address.
+ * if the code is not that simple. Valid until the next call. @after_call: @pc is a return address.
  */
 const struct cfi_row *code_map_exit(struct code_map *map, uint64_t pc, bool after_call);
 /* The rules of a module; NULL if there are none to be had. */

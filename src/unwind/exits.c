@@ -117,8 +117,10 @@ const struct cfi_row *exits_find(struct exits *exits, const struct arch *arch,
 	/* No process has code at the complement of an address of code. */
 	uint64_t key = after_call ? ~pc : pc;
 	struct cfi_row *row = hash_get(&exits->rows, key);
-	if (row || exits->rows.count >= ROWS_MAX)
+	if (row)
 		return row == &none ? NULL : row;
+	if (exits->rows.count >= ROWS_MAX)
+		exits_clear(exits);
 	row = read_row(arch, memory, pc, after_call);
 	if (!hash_set(&exits->rows, key, row ? row : &none)) {
 		free(row);

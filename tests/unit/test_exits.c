@@ -175,6 +175,15 @@ static void test_that_there_is_none_is_kept_too(void **state)
 	assert_int_equal(code.reads, reads);
 }
 
+/* There is no end to the addresses that a process may have: old rows make room. */
+static void test_more_than_there_is_room_for(void **state)
+{
+	memset(code.bytes, '\xc3', sizeof(code.bytes));
+	for (size_t i = 0; i < sizeof(code.bytes); i++)
+		assert_non_null(find(CODE + i));
+	assert_true(exits.rows.count < sizeof(code.bytes) / 2);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -186,6 +195,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_what_is_no_code, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_a_row_is_kept_for_a_while, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_that_there_is_none_is_kept_too, set_up,
+						tear_down),
+		cmocka_unit_test_setup_teardown(test_more_than_there_is_room_for, set_up,
 						tear_down),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
