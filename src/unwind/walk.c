@@ -6,6 +6,8 @@
 
 /* Nested handlers on stacks of their own: each may go down once. */
 #define SIGNAL_FRAMES_MAX 64
+/* Code that calls nothing has less on the stack. */
+#define LEAF_FRAME_MAX (1 << 20)
 
 /* Notes where memory is missing. */
 struct watched {
@@ -76,6 +78,13 @@ static bool is_plausible(const struct walker *walker, const struct arch_register
 	       code_map_is_code(walker->map, pc - 1);
 }
 
+/* By a register that code is about to make the stack pointer. Of a switch of stacks that leads to a stack that was left before. */
+static bool leads_away(const struct walker *walker, const struct cfi_row *row, uint64_t cfa)
+{
+	return row->cfa_register != walker->arch->sp && row->cfa_register != walker->arch->fp &&
+	       cfa - walker->sp > LEAF_FRAME_MAX;
+}
+
 static enum reason follow_exit(struct walker *walker, struct arch_registers *caller, uint64_t *cfa)
 {
 	const struct cfi_row *row = code_map_exit(walker->map, walker->pc, walker->is_return);
@@ -83,7 +92,10 @@ static enum reason follow_exit(struct walker *walker, struct arch_registers *cal
 	if (!row)
 		return REASON_GAP;
 	enum reason reason = step_row(&context, row, &walker->registers, caller, cfa);
-	return reason ? reason : is_plausible(walker, caller, *cfa) ? REASON_OK : REASON_GAP;
+	if (reason)
+		return reason;
+	bool ok = is_plausible(walker, caller, *cfa) && !leads_away(walker, row, *cfa);
+	return ok ? REASON_OK : REASON_GAP;
 }
 
 /* The outermost frame has no caller's frame pointer: psABI AMD64 §3.4.1. */

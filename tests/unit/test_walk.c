@@ -12,10 +12,11 @@
 
 #include "unwind/walk.h"
 
-enum { RBP = 6, RSP = 7, RIP = 16 };
+enum { RDI = 5, RBP = 6, RSP = 7, RIP = 16 };
 
 #define STACK  UINT64_C(0x7000)
 #define STACK2 UINT64_C(0x9000)
+#define FAR    UINT64_C(0x200000)
 
 /* ---- the code ---- */
 
@@ -44,6 +45,14 @@ static const struct row framed = {
 	  .return_register = RIP,
 	  .rule_count = 2 },
 	{ { .reg = RBP, .kind = CFI_RULE_AT_CFA, .offset = -16 }, RETURN_AT_CFA },
+};
+static const struct row by_rdi = {
+	{ .cfa_kind = CFI_CFA_REGISTER,
+	  .cfa_register = RDI,
+	  .cfa_offset = 16,
+	  .return_register = RIP,
+	  .rule_count = 1 },
+	{ RETURN_AT_CFA },
 };
 static const struct row outermost = { { .flags = CFI_ROW_OUTERMOST }, { { 0 } } };
 /* The interrupted stack pointer is at rsp + 8, the pc at rsp. */
@@ -98,10 +107,10 @@ bool code_map_is_code(const struct code_map *map, uint64_t address)
 	return place_at(address);
 }
 
-/* Behind 0x408 the code of 0x400 has a straight way out; elsewhere without rows it has none. */
+/* At 0x70c it goes on with the stack that rdi has. Behind 0x408 the code of 0x400 has a straight way out; elsewhere without rows it has none. */
 const struct cfi_row *code_map_exit(struct code_map *map, uint64_t pc, bool after_call)
 {
-	return pc == 0x408 ? &usual.row : NULL;
+	return pc == 0x408 ? &usual.row : pc == 0x70c ? &by_rdi.row : NULL;
 }
 
 /* ---- the stacks ---- */
@@ -109,7 +118,7 @@ const struct cfi_row *code_map_exit(struct code_map *map, uint64_t pc, bool afte
 struct stack {
 	struct memory memory;
 	uint64_t words[16]; /* at STACK */
-	uint64_t words2[8]; /* at STACK2 */
+	uint64_t words2[8]; /* at STACK2, and at FAR */
 };
 
 static bool read_stack(struct memory *memory, uint64_t address, void *buffer, size_t size)
@@ -119,6 +128,8 @@ static bool read_stack(struct memory *memory, uint64_t address, void *buffer, si
 		memcpy(buffer, (char *)stack->words + (address - STACK), size);
 	else if (address >= STACK2 && address + size <= STACK2 + sizeof(stack->words2))
 		memcpy(buffer, (char *)stack->words2 + (address - STACK2), size);
+	else if (address >= FAR && address + size <= FAR + sizeof(stack->words2))
+		memcpy(buffer, (char *)stack->words2 + (address - FAR), size);
 	else
 		return false;
 	return true;
@@ -222,6 +233,26 @@ static void test_the_way_out_of_code_without_rules(void **state)
 	native_frames_vec_deinit(&result.frames);
 }
 
+/* The same by another register: within a frame's size it was the stack pointer, farther away is another stack. */
+static void test_the_way_out_to_another_stack(void **state)
+{
+	struct stack stack = { .memory = { .read = read_stack }, .words2 = { 0, 0x104 } };
+	struct arch_registers registers = { 0 };
+	arch_register_set(&registers, RIP, 0x70c);
+	arch_register_set(&registers, RSP, STACK);
+	arch_register_set(&registers, RDI, STACK2);
+	struct result result = { 0 };
+	result.reason = walk_noting(NULL, &arch_x86_64, &registers, &stack.memory, &result.frames,
+				    &result.end);
+	CHECK(&result, REASON_OK, 0x70c, 0x104);
+	result.frames.count = 0;
+	arch_register_set(&registers, RDI, FAR);
+	result.reason = walk_noting(NULL, &arch_x86_64, &registers, &stack.memory, &result.frames,
+				    &result.end);
+	CHECK(&result, REASON_GAP, 0x70c);
+	native_frames_vec_deinit(&result.frames);
+}
+
 /*
  * Code without rules, its frame pointer 7018:
  *
@@ -321,6 +352,7 @@ int main(void)
 		cmocka_unit_test(test_frames_with_frame_pointers),
 		cmocka_unit_test(test_an_unknown_register_ends_the_walk_by_name),
 		cmocka_unit_test(test_the_way_out_of_code_without_rules),
+		cmocka_unit_test(test_the_way_out_to_another_stack),
 		cmocka_unit_test(test_a_frame_pointer_is_followed_where_there_are_no_rules),
 		cmocka_unit_test(test_a_frame_pointer_that_is_none_is_a_gap),
 		cmocka_unit_test(test_a_frame_pointer_of_zero_is_the_end),
