@@ -120,7 +120,8 @@ static uint64_t pc_by_frame_pointer(const struct walker *walker)
 /*
  * The register for the return address still has it if it points out of the code at @here: a call of its own would have left an
  * address in it. Only of code that was interrupted, and where that register is not the pc itself. How much of the stack the code has
- * taken is not known; if it has put the same address into a frame record, that is the way.
+ * taken is not known, nor what it has put into registers: of the rest only the frame pointer is believed. If the code has put the same
+ * address into a frame record, that is the way.
  */
 static bool follow_register(struct walker *walker, const struct code_place *here,
 			    struct arch_registers *caller, uint64_t *cfa)
@@ -133,7 +134,7 @@ static bool follow_register(struct walker *walker, const struct code_place *here
 	    !is_plausible(walker, caller, *cfa) || !arch_register_get(caller, arch->pc, &pc) ||
 	    pc == pc_by_frame_pointer(walker))
 		return false;
-	caller->known &= ~(UINT64_C(1) << arch->sp);
+	caller->known &= UINT64_C(1) << arch->pc | UINT64_C(1) << arch->fp;
 	const struct code_place *to = code_map_find(walker->map, pc - 1);
 	return to->row || to->kind != from.kind || to->module != from.module ||
 	       to->bias != from.bias;

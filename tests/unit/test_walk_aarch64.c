@@ -47,6 +47,15 @@ static const struct row apart = {
 	  .rule_count = 1 },
 	{ { .reg = X30, .kind = CFI_RULE_AT_CFA, .offset = -16 } },
 };
+/* The frame is found by x19. */
+static const struct row by_x19 = {
+	{ .cfa_kind = CFI_CFA_REGISTER,
+	  .cfa_register = X19,
+	  .cfa_offset = 16,
+	  .return_register = X30,
+	  .rule_count = 1 },
+	{ { .reg = X30, .kind = CFI_RULE_AT_CFA, .offset = -8 } },
+};
 static const struct row leaf = {
 	{ .cfa_kind = CFI_CFA_REGISTER, .cfa_register = SP, .return_register = X30 },
 	{ { 0 } },
@@ -69,10 +78,14 @@ static const struct place {
 	const struct row *row;
 	uint64_t bias;
 } places[] = {
-	{ CODE + 0x100, CODE + 0x110, &outermost, 0 },    { CODE + 0x200, CODE + 0x240, &usual, 0 },
-	{ CODE + 0x300, CODE + 0x340, &leaf, 0 },         { CODE + 0x400, CODE + 0x440, NULL, 0 },
-	{ CODE + 0x4ff, CODE + 0x508, &signal_frame, 0 }, { CODE + 0x600, CODE + 0x640, &apart, 0 },
+	{ CODE + 0x100, CODE + 0x110, &outermost, 0 },
+	{ CODE + 0x200, CODE + 0x240, &usual, 0 },
+	{ CODE + 0x300, CODE + 0x340, &leaf, 0 },
+	{ CODE + 0x400, CODE + 0x440, NULL, 0 },
+	{ CODE + 0x4ff, CODE + 0x508, &signal_frame, 0 },
+	{ CODE + 0x600, CODE + 0x640, &apart, 0 },
 	{ CODE + 0x700, CODE + 0x740, NULL, 1 },
+	{ CODE + 0x800, CODE + 0x840, &by_x19, 0 },
 };
 
 static const struct place *place_at(uint64_t address)
@@ -268,6 +281,42 @@ static void test_code_without_rules(void **state)
 }
 
 /*
+ * Code without rules that has saved registers, uses them, and calls nothing. Its caller's stack pointer is not its own:
+ *
+ *	+00 left from an earlier call, with a return to 704 | +20 the caller's record: 0, return to 104
+ */
+static void test_code_without_rules_that_saves_registers(void **state)
+{
+	struct stack stack = { .words = { 0, CODE + 0x704, 0, 0, 0, CODE + 0x104 } };
+	struct start start = { CODE + 0x400, STACK, STACK + 0x20, CODE + 0x208, MASK };
+	CHECK(&stack, start, REASON_OK, CODE + 0x400, CODE + 0x208, CODE + 0x104);
+	/* Without a frame pointer there is nothing to tell. */
+	start.fp = UNKNOWN;
+	CHECK(&stack, start, REASON_UNKNOWN_REGISTER, CODE + 0x400, CODE + 0x208);
+	/* The caller's rules do not refer to a record. */
+	start.fp = STACK + 0x20;
+	start.lr = CODE + 0x608;
+	CHECK(&stack, start, REASON_OK, CODE + 0x400, CODE + 0x608, CODE + 0x104);
+}
+
+/* What such code has in a register that callees keep may be its own. */
+static void test_code_without_rules_that_uses_registers(void **state)
+{
+	struct stack stack = { .memory = { .read = read_stack }, .words = { 0, CODE + 0x104 } };
+	struct arch_registers registers = { 0 };
+	struct native_frames frames = { 0 };
+	struct walk_end end;
+	arch_register_set(&registers, PC, CODE + 0x400);
+	arch_register_set(&registers, SP, STACK - 0x20);
+	arch_register_set(&registers, X19, STACK);
+	arch_register_set(&registers, X30, CODE + 0x804);
+	assert_int_equal(walk_noting(NULL, &arch_aarch64, &registers, &stack.memory, &frames, &end),
+			 REASON_UNKNOWN_REGISTER);
+	assert_int_equal(frames.count, 2);
+	native_frames_vec_deinit(&frames);
+}
+
+/*
  * After a step by a frame record the stack pointer is unknown: rules that save a record say where it is, and others are left out.
  *
  *	+00 → +20, return to 604 | +20 → +60, return to 204 | +60 its record: 0, return to 104
@@ -303,6 +352,8 @@ int main(void)
 		cmocka_unit_test(test_a_leaf_that_was_interrupted),
 		cmocka_unit_test(test_a_call_to_nowhere),
 		cmocka_unit_test(test_code_without_rules),
+		cmocka_unit_test(test_code_without_rules_that_saves_registers),
+		cmocka_unit_test(test_code_without_rules_that_uses_registers),
 		cmocka_unit_test(test_frame_records_in_a_row),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
