@@ -91,9 +91,28 @@ static int resume(unw_addr_space_t space, unw_cursor_t *cursor, void *arg)
 	return -UNW_EINVAL;
 }
 
-/* A libunwind newer than its headers here looks for more functions behind those it knew, and is to find none. */
+/*
+ * The library may be newer than its headers here, with the same soname and larger structures: from 1.6 to 1.8 on aarch64
+ * unw_accessors_t went from 64 bytes to 88 (three functions more, read by unw_create_addr_space), unw_proc_info_t from 64 to 72 and
+ * unw_save_loc_t from 16 to 24 (both are cleared whole). So each has room; new fields came last, and new functions are to be null.
+ */
 union accessors {
 	unw_accessors_t known;
+	char room[512];
+};
+
+union cursor {
+	unw_cursor_t known;
+	char room[2 * sizeof(unw_cursor_t)];
+};
+
+union save_loc {
+	unw_save_loc_t known;
+	char room[256];
+};
+
+union proc_info {
+	unw_proc_info_t known;
 	char room[512];
 };
 
@@ -173,10 +192,11 @@ static enum reason reason_of(int error)
 /* libunwind numbers the general registers as DWARF does, on every CPU of arch/. */
 static uint64_t saved_at(unw_cursor_t *cursor, unsigned number)
 {
-	unw_save_loc_t place;
-	if (unw_get_save_loc(cursor, (int)number, &place) || place.type != UNW_SLT_MEMORY)
+	union save_loc place;
+	if (unw_get_save_loc(cursor, (int)number, &place.known) ||
+	    place.known.type != UNW_SLT_MEMORY)
 		return 0;
-	return place.u.addr;
+	return place.known.u.addr;
 }
 
 static enum reason add_frame(const struct crosscheck *crosscheck, unw_cursor_t *cursor,
@@ -241,8 +261,8 @@ static enum reason add_outermost(struct question *question, unw_cursor_t *cursor
 static enum reason walk_with(const struct crosscheck *crosscheck, struct question *question,
 			     struct native_frames *frames, struct crosscheck_places *places)
 {
-	unw_cursor_t cursor;
-	int status = unw_init_remote(&cursor, crosscheck->space, question);
+	union cursor cursor;
+	int status = unw_init_remote(&cursor.known, crosscheck->space, question);
 	if (status)
 		return reason_of(status);
 	size_t first = frames->count;
@@ -251,15 +271,15 @@ static enum reason walk_with(const struct crosscheck *crosscheck, struct questio
 		if (frames->count - first >= WALK_FRAMES_MAX)
 			return REASON_DEPTH_LIMIT;
 		enum reason reason =
-			add_frame(crosscheck, &cursor, is_return, frames, places, &end);
+			add_frame(crosscheck, &cursor.known, is_return, frames, places, &end);
 		if (reason || end)
 			return reason;
-		is_return = unw_is_signal_frame(&cursor) <= 0;
-		status = unw_step(&cursor);
+		is_return = unw_is_signal_frame(&cursor.known) <= 0;
+		status = unw_step(&cursor.known);
 	} while (status > 0);
 	enum reason reason = status ? reason_of(status) : REASON_OK;
 	if (!reason)
-		reason = add_outermost(question, &cursor, frames, places);
+		reason = add_outermost(question, &cursor.known, frames, places);
 	frames->items[first].signal = false;
 	return reason;
 }
@@ -283,12 +303,12 @@ enum reason crosscheck_walk(struct crosscheck *crosscheck, pid_t tid,
 
 bool crosscheck_knows(const struct crosscheck *crosscheck, pid_t tid, uint64_t address)
 {
-	unw_proc_info_t info = { 0 };
+	union proc_info info = { 0 };
 	void *upt = _UPT_create(tid);
 	if (!upt)
 		return false;
 	/* Only whether there is any: what it would give besides could not be given back. */
-	bool found = !_UPT_find_proc_info(crosscheck->plain, address, &info, 0, upt);
+	bool found = !_UPT_find_proc_info(crosscheck->plain, address, &info.known, 0, upt);
 	_UPT_destroy(upt);
 	return found;
 }
