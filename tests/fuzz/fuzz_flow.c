@@ -5,21 +5,35 @@
 
 #include "arch/flow.h"
 
-static void check(const struct flow_exit *exit)
+/* DWARF numbers below @registers. */
+static void check(const struct flow_exit *exit, unsigned registers)
 {
-	if (exit->base >= 16 || exit->saved_count > FLOW_SAVED_MAX)
+	if (exit->base >= registers || exit->saved_count > FLOW_SAVED_MAX)
 		__builtin_trap();
 	for (unsigned i = 0; i < exit->saved_count; i++)
-		if (exit->saved[i].reg >= 16 || (i && exit->saved[i].reg <= exit->saved[i - 1].reg))
+		if (exit->saved[i].reg >= registers ||
+		    (i && exit->saved[i].reg <= exit->saved[i - 1].reg))
 			__builtin_trap();
+}
+
+/* Where the code does not go back and forth. */
+static void read_straight(const struct flow *flow, unsigned registers, const uint8_t *code,
+			  size_t size)
+{
+	struct flow_exit exit = { 0 };
+	struct flow_stub stub;
+	uint64_t target;
+	if (flow->exit(code, size, &exit))
+		check(&exit, registers);
+	flow->stub(code, size, 0x401000, &stub);
+	flow->jump(code, size, 0x401000, &target);
+	flow->signal_return(code, size);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	const struct flow *flow = flow_by_machine(EM_X86_64);
 	struct flow_exit exit = { 0 };
-	struct flow_stub stub;
-	uint64_t target;
 	if (!flow)
 		__builtin_trap();
 	if (size < 2)
@@ -28,12 +42,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	data += 2;
 	size -= 2;
 	if (flow->exit_of_leaf(data, size, at, &exit))
-		check(&exit);
+		check(&exit, 16);
 	if (at > size)
 		return 0;
-	if (flow->exit(data + at, size - at, &exit))
-		check(&exit);
-	flow->stub(data + at, size - at, 0x401000, &stub);
-	flow->jump(data + at, size - at, 0x401000, &target);
+	read_straight(flow, 16, data + at, size - at);
+	read_straight(flow_by_machine(EM_AARCH64), 32, data + at, size - at);
 	return 0;
 }
