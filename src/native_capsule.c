@@ -2,8 +2,12 @@
 /* native_capsule.c: the native part of a capsule. */
 #include "native_capsule.h"
 
+#include <stdlib.h>
+
 #include "arch/arch.h"
+#include "base/cleanup.h"
 #include "merge/evalmap.h"
+#include "unwind/exits.h"
 #include "unwind/recorded.h"
 
 /* Above the outermost frame's stack pointer: a walk that ends before its time may have looked that far. */
@@ -14,6 +18,7 @@
 #define CODE_BYTES 64
 /* Instructions before a pc: it may be at the last one of a signal's trampoline. */
 #define CODE_BEFORE 16
+#define PAGE_BYTES  4096
 
 /* Only what the frames lie in: most of a copied stack is older than they are. */
 static void trim_stack(struct snapshot *snapshot, const struct native_frames *frames)
@@ -31,6 +36,36 @@ static void trim_stack(struct snapshot *snapshot, const struct native_frames *fr
 	}
 }
 
+/* Only what was read from a block is kept in a capsule. */
+static void keep(struct snapshot *snapshot, uint64_t start, const uint8_t *bytes, size_t size)
+{
+	uint8_t page[PAGE_BYTES];
+	if (!blocks_add(&snapshot->blocks, start, bytes, size))
+		return;
+	for (size_t at = 0; at < size; at += sizeof(page)) {
+		size_t left = size - at;
+		if (!memory_read(&snapshot->blocks.memory, start + at, page,
+				 left < sizeof(page) ? left : sizeof(page)))
+			return;
+	}
+}
+
+/* All that the way out of code with jumps was read from. */
+static bool save_leaf(struct native *native, struct snapshot *snapshot,
+		      const struct native_frame *frame)
+{
+	struct memory *memory = &native->subject->live.memory;
+	struct memory_range range;
+	if (frame->address != frame->pc ||
+	    !exits_memory(native->subject->arch, memory, frame->pc, &range))
+		return false;
+	_cleanup_free_ uint8_t *bytes = malloc(range.size);
+	if (!bytes || !memory_read(memory, range.address, bytes, range.size))
+		return false;
+	keep(snapshot, range.address, bytes, range.size);
+	return true;
+}
+
 static void save_instructions(struct native *native, struct snapshot *snapshot,
 			      const struct native_frame *frame)
 {
@@ -38,21 +73,20 @@ static void save_instructions(struct native *native, struct snapshot *snapshot,
 	const struct cfi_row *row = code_map_find(native->map, frame->address)->row;
 	if (row && !(row->flags & CFI_ROW_SIGNAL_FRAME))
 		return;
+	if (!row && save_leaf(native, snapshot, frame))
+		return;
 	struct memory *memory = &native->subject->live.memory;
 	uint64_t start = frame->pc - CODE_BEFORE;
 	size_t size = sizeof(bytes);
 	/* A page may begin or end the mapping. */
 	if (!memory_read(memory, start, bytes, size)) {
 		start = frame->pc;
-		size = 4096 - start % 4096;
+		size = PAGE_BYTES - start % PAGE_BYTES;
 		size = size < CODE_BYTES ? size : CODE_BYTES;
 		if (!memory_read(memory, start, bytes, size))
 			return;
 	}
-	/* Only what was read from a block is kept in a capsule. */
-	if (blocks_add(&snapshot->blocks, start, bytes, size) &&
-	    !memory_read(&snapshot->blocks.memory, start, bytes, size))
-		return;
+	keep(snapshot, start, bytes, size);
 }
 
 bool native_capsule_save(struct native *native, const struct debuginfo_places *places,

@@ -68,23 +68,25 @@ static bool find_straight(const struct flow *flow, struct memory *memory, uint64
 	return flow->exit(code, size, exit);
 }
 
+/* Reads at most @bytes before and after the page of @pc, as far as there is memory. */
 static bool find_with_jumps(const struct flow *flow, struct memory *memory, uint64_t pc,
-			    struct flow_exit *exit)
+			    size_t bytes, struct flow_exit *exit, struct memory_range *read_ret)
 {
 	uint8_t code[2 * FLOW_LEAF_BYTES];
 	uint64_t page = pc & ~(uint64_t)(PAGE_BYTES - 1);
 	uint64_t start = page, end = page;
-	/* From the middle outwards, as far as there is memory. */
+	/* From the middle outwards. */
 	size_t middle = FLOW_LEAF_BYTES;
-	while (end - page < FLOW_LEAF_BYTES &&
+	while (end - page < bytes &&
 	       memory_read(memory, end, code + middle + (end - page), PAGE_BYTES))
 		end += PAGE_BYTES;
 	if (end == page)
 		return false;
-	while (page - start < FLOW_LEAF_BYTES && start >= PAGE_BYTES &&
+	while (page - start < bytes && start >= PAGE_BYTES &&
 	       memory_read(memory, start - PAGE_BYTES, code + middle - (page - start) - PAGE_BYTES,
 			   PAGE_BYTES))
 		start -= PAGE_BYTES;
+	*read_ret = (struct memory_range){ start, end - start };
 	return flow->exit_of_leaf(code + middle - (page - start), end - start, pc - start, exit);
 }
 
@@ -102,13 +104,32 @@ static struct cfi_row *read_row(const struct arch *arch, struct memory *memory, 
 {
 	const struct flow *flow = flow_by_machine(arch->elf_machine);
 	struct flow_exit exit;
+	struct memory_range read;
 	if (!flow)
 		return NULL;
 	if (find_straight(flow, memory, pc, &exit))
 		return after_call && is_start(arch, &exit) ? NULL : make_row(arch, &exit);
-	if (!after_call && flow->exit_of_leaf && find_with_jumps(flow, memory, pc, &exit))
+	if (!after_call && flow->exit_of_leaf &&
+	    find_with_jumps(flow, memory, pc, FLOW_LEAF_BYTES, &exit, &read))
 		return make_row(arch, &exit);
 	return NULL;
+}
+
+bool exits_memory(const struct arch *arch, struct memory *memory, uint64_t pc,
+		  struct memory_range *range_ret)
+{
+	const struct flow *flow = flow_by_machine(arch->elf_machine);
+	struct flow_exit exit;
+	struct memory_range read;
+	if (!flow || !flow->exit_of_leaf || find_straight(flow, memory, pc, &exit))
+		return false;
+	for (size_t bytes = PAGE_BYTES; bytes <= FLOW_LEAF_BYTES; bytes *= 2) {
+		if (!find_with_jumps(flow, memory, pc, bytes, &exit, &read))
+			continue;
+		*range_ret = read;
+		return true;
+	}
+	return false;
 }
 
 const struct cfi_row *exits_find(struct exits *exits, const struct arch *arch,

@@ -32,3 +32,9 @@ void exits_refresh(struct exits *exits, bool changed, uint64_t now_ns);
  */
 const struct cfi_row *exits_find(struct exits *exits, const struct arch *arch,
 				 struct memory *memory, uint64_t pc, bool after_call);
+/*
+ * The memory, in whole pages, that exits_find's answer for @pc, which was interrupted, comes from. False if there is no answer, or
+ * one from the FLOW_EXIT_BYTES at @pc alone.
+ */
+bool exits_memory(const struct arch *arch, struct memory *memory, uint64_t pc,
+		  struct memory_range *range_ret);

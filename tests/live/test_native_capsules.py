@@ -43,6 +43,15 @@ def test_an_interpreter(every_python, tmp_path):
             assert {"python", "code"} <= set(json.loads(file.read_text()))
 
 
+def test_code_without_unwind_information(build, tmp_path):
+    """The way out of an assembly loop is read from its code: a capsule has as much of it as was needed."""
+    with targets.command(build("kernel.c", "-fomit-frame-pointer")) as target:
+        files = check(target, tmp_path)
+    ends = [replayed(file) for file in files]
+    assert all(end == "complete" for _, end in ends)
+    assert sum([frame.name for frame in frames][-2:] == ["main", "kernel"] for frames, _ in ends) > 10
+
+
 def test_a_process_without_python(tmp_path):
     if not shutil.which("g++"):
         pytest.skip("no g++")

@@ -175,6 +175,25 @@ static void test_that_there_is_none_is_kept_too(void **state)
 	assert_int_equal(code.reads, reads);
 }
 
+/* A loop in the first page whose way out is in the second: both are needed, the third is not. */
+static void test_the_memory_that_an_answer_comes_from(void **state)
+{
+	static const char loop[] = "\x48\xff\xcf"             /* dec %rdi */
+				   "\x0f\x84\xf4\x17\x00\x00" /* je +6132 */
+				   "\xeb\xf5";                /* jmp to the start */
+	uint64_t pc = put(0x20, loop, sizeof(loop) - 1);
+	put(0x20 + 9 + 0x17f4, "\xc3", 1);
+	struct memory_range range;
+	assert_non_null(find(pc));
+	assert_true(exits_memory(&arch_x86_64, &code.memory, pc, &range));
+	assert_int_equal(range.address, CODE);
+	assert_int_equal(range.size, 2 * PAGE);
+
+	/* What is read at the place alone needs no pages; what has no answer has no memory. */
+	assert_false(exits_memory(&arch_x86_64, &code.memory, CODE + 0x20 + 9 + 0x17f4, &range));
+	assert_false(exits_memory(&arch_x86_64, &code.memory, CODE, &range));
+}
+
 /* There is no end to the addresses that a process may have: old rows make room. */
 static void test_more_than_there_is_room_for(void **state)
 {
@@ -197,6 +216,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_that_there_is_none_is_kept_too, set_up,
 						tear_down),
 		cmocka_unit_test_setup_teardown(test_more_than_there_is_room_for, set_up,
+						tear_down),
+		cmocka_unit_test_setup_teardown(test_the_memory_that_an_answer_comes_from, set_up,
 						tear_down),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
