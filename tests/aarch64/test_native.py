@@ -19,8 +19,8 @@ HANDLERS = {
 }
 
 
-def profile(target):
-    return gather.stacks(target, 10, "-F", 100, "--native=full", seconds=0.5)
+def profile(target, samples=10):
+    return gather.stacks(target, samples, "-F", 100, "--native=full", seconds=0.5)
 
 
 def below_main(frames):
@@ -43,7 +43,7 @@ def test_case_29_through_a_signal_frame(protection, way):
 def test_case_29_from_inside_the_vdso(protection):
     """The kernel's code that tells the time is the leaf of main → ask → clock_gettime; every stack reaches _start."""
     with targets.command(pythons.built("vdso-" + protection)) as target:
-        found = profile(target)
+        found = profile(target, 60)
     for frames in found:
         names = below_main(frames)
         assert names[:1] in ([], ["ask"]), names

@@ -130,7 +130,8 @@ def test_doctor(target, python, cpu):
 def test_16_threads(python):
     """Given 16 threads beside the main one, frames of every one come out of the profile."""
     with workers(python, MANY) as target:
-        check_threads(gather.stacks(target, 20 * MANY, "-F", 20, "--idle"), MANY)
+        # Here a thread that waits for the GIL wakes up in the middle of many a look at it: such samples are lost, and said to be.
+        check_threads(gather.stacks(target, 20 * MANY, "-F", 20, "--idle", complete=0), MANY)
         target.finish()
 
 

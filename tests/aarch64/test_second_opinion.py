@@ -1,12 +1,14 @@
 # SPDX-License-Identifier: MIT
-"""Another unwinder on the same stopped threads: which functions each stack leads through, up to the first one of the thread."""
+"""
+Another unwinder on the same stopped threads: which functions each stack leads through, up to the first one of the thread. It is
+eu-stack of the target's suite: Debian 12's knows no signed addresses, and needs not.
+"""
 
 import pytest
 
 import second_opinion
 import targets
 
-# eu-stack of Debian 12 does not know signed addresses. Its Python has none.
 STOPS = 3
 
 
