@@ -13,8 +13,10 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 #define STACK_SIZE (1 << 20)
+#define ROOM_ABOVE (1 << 24)
 
 static const char *way;
 static volatile long rounds;
@@ -73,13 +75,23 @@ static void handle(int number, void (*handler)(int), int flags)
 	sigaction(number, &action, NULL);
 }
 
+/* Above all stacks: near the end of the addresses, which is the next power of two. */
+static void *stack_above(void)
+{
+	uintptr_t here = (uintptr_t)&here, end = 1;
+	while (end <= here)
+		end *= 2;
+	return mmap((void *)(end - ROOM_ABOVE), STACK_SIZE, PROT_READ | PROT_WRITE,
+		    MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+}
+
 int main(int argc, char **argv)
 {
 	way = argc > 1 ? argv[1] : "alternate";
-	/* Above all stacks: the highest address that is free there. */
-	void *room = mmap((void *)0x7fffff000000, STACK_SIZE, PROT_READ | PROT_WRITE,
-			  MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	stack_t stack = { .ss_sp = room, .ss_size = STACK_SIZE };
+	stack_t stack = { .ss_sp = stack_above(), .ss_size = STACK_SIZE };
+	/* The main stack may lie there itself. It will be elsewhere in the same program once more. */
+	if ((uintptr_t)stack.ss_sp < (uintptr_t)&stack)
+		return argc < 3 ? execl("/proc/self/exe", argv[0], way, "again", NULL) : 2;
 	sigaltstack(&stack, NULL);
 	handle(SIGUSR1, on_first, strcmp(way, "plain") ? SA_ONSTACK : 0);
 	handle(SIGUSR2, on_second, SA_ONSTACK);
