@@ -58,6 +58,11 @@ struct flow {
 	/* A stub begins with @code, at @address: FLOW_STUB_BYTES, or fewer at a section's end. */
 	bool (*stub)(const uint8_t *code, size_t size, uint64_t address,
 		     struct flow_stub *stub_ret);
+	/*
+	 * The way out from @code + @at, in a stub or in the one that all others of a table lead to. NULL: exit reads them.
+	 */
+	bool (*exit_of_stub)(const uint8_t *code, size_t size, size_t at,
+			     struct flow_exit *exit_ret);
 	unsigned stub_step; /* stubs begin at multiples of it */
 	/*
 	 * The direct jump, with or without a condition, whose bytes begin at @code, which is at @address. The bytes before are not

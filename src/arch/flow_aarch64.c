@@ -311,6 +311,31 @@ static bool read_stub(const uint8_t *bytes, size_t size, uint64_t address,
 	return true;
 }
 
+/* stp x16, x30, [sp, #-16]!: how the stub begins that binds the others. */
+#define BINDER_PUSH 0xa9bf7bf0
+
+/* The return address stays in its register to the end. */
+static bool find_exit_of_stub(const uint8_t *code, size_t size, size_t at,
+			      struct flow_exit *exit_ret)
+{
+	struct flow_stub stub;
+	for (size_t back = 0; back <= at && back < FLOW_STUB_BYTES; back += 4) {
+		size_t start = at - back;
+		uint32_t before = 0;
+		if (!read_stub(code + start, size - start, 0, &stub) || back >= stub.size)
+			continue;
+		if (start >= sizeof(before))
+			memcpy(&before, code + start - sizeof(before), sizeof(before));
+		*exit_ret = (struct flow_exit){
+			.base = SP,
+			.cfa = before == BINDER_PUSH ? 16 : 0,
+			.in_register = true,
+		};
+		return true;
+	}
+	return false;
+}
+
 /* b; b.cond, bc.cond; cbz, cbnz; tbz, tbnz */
 static bool read_jump(const uint8_t *bytes, size_t size, uint64_t address, uint64_t *target_ret)
 {
@@ -341,6 +366,7 @@ static size_t read_signal_return(const uint8_t *bytes, size_t size)
 const struct flow flow_aarch64 = {
 	.exit = find_exit,
 	.stub = read_stub,
+	.exit_of_stub = find_exit_of_stub,
 	.stub_step = 4,
 	.jump = read_jump,
 	.signal_return = read_signal_return,

@@ -90,6 +90,25 @@ static bool find_with_jumps(const struct flow *flow, struct memory *memory, uint
 	return flow->exit_of_leaf(code + middle - (page - start), end - start, pc - start, exit);
 }
 
+static bool find_in_stub(const struct flow *flow, struct memory *memory, uint64_t pc,
+			 struct flow_exit *exit, struct memory_range *read_ret)
+{
+	uint8_t code[3 * FLOW_STUB_BYTES];
+	size_t before = FLOW_STUB_BYTES + sizeof(uint32_t), size = sizeof(code);
+	uint64_t page = pc % PAGE_BYTES;
+	/* Where a page next to it is not there, the stub is in this one. */
+	if (!memory_read(memory, pc - before, code, size)) {
+		before = page < before ? page : before;
+		size = size < PAGE_BYTES - page + before ? size : PAGE_BYTES - page + before;
+		if (!memory_read(memory, pc - before, code, size))
+			return false;
+	}
+	uint64_t start = (pc - before) & ~(uint64_t)(PAGE_BYTES - 1);
+	uint64_t last = (pc - before + size - 1) & ~(uint64_t)(PAGE_BYTES - 1);
+	*read_ret = (struct memory_range){ start, last + PAGE_BYTES - start };
+	return flow->exit_of_stub(code, size, before, exit);
+}
+
 /*
  * Nothing is taken off the stack before the return: so it is at a function's start, and nowhere behind a call where the stack is
  * aligned for calls.
@@ -109,6 +128,8 @@ static struct cfi_row *read_row(const struct arch *arch, struct memory *memory, 
 		return NULL;
 	if (find_straight(flow, memory, pc, &exit))
 		return after_call && is_start(arch, &exit) ? NULL : make_row(arch, &exit);
+	if (!after_call && flow->exit_of_stub && find_in_stub(flow, memory, pc, &exit, &read))
+		return make_row(arch, &exit);
 	if (!after_call && flow->exit_of_leaf &&
 	    find_with_jumps(flow, memory, pc, FLOW_LEAF_BYTES, &exit, &read))
 		return make_row(arch, &exit);
@@ -121,9 +142,14 @@ bool exits_memory(const struct arch *arch, struct memory *memory, uint64_t pc,
 	const struct flow *flow = flow_by_machine(arch->elf_machine);
 	struct flow_exit exit;
 	struct memory_range read;
-	if (!flow || !flow->exit_of_leaf || find_straight(flow, memory, pc, &exit))
+	if (!flow || find_straight(flow, memory, pc, &exit))
 		return false;
-	for (size_t bytes = PAGE_BYTES; bytes <= FLOW_LEAF_BYTES; bytes *= 2) {
+	if (flow->exit_of_stub && find_in_stub(flow, memory, pc, &exit, &read)) {
+		*range_ret = read;
+		return true;
+	}
+	for (size_t bytes = PAGE_BYTES; flow->exit_of_leaf && bytes <= FLOW_LEAF_BYTES;
+	     bytes *= 2) {
 		if (!find_with_jumps(flow, memory, pc, bytes, &exit, &read))
 			continue;
 		*range_ret = read;

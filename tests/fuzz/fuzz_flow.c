@@ -33,8 +33,9 @@ static void read_straight(const struct flow *flow, unsigned registers, const uin
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	const struct flow *flow = flow_by_machine(EM_X86_64);
+	const struct flow *aarch64 = flow_by_machine(EM_AARCH64);
 	struct flow_exit exit = { 0 };
-	if (!flow)
+	if (!flow || !aarch64)
 		__builtin_trap();
 	if (size < 2)
 		return 0;
@@ -46,6 +47,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (at > size)
 		return 0;
 	read_straight(flow, 16, data + at, size - at);
-	read_straight(flow_by_machine(EM_AARCH64), 32, data + at, size - at);
+	read_straight(aarch64, 32, data + at, size - at);
+	if (aarch64->exit_of_stub(data, size, at, &exit))
+		check(&exit, 32);
 	return 0;
 }

@@ -270,6 +270,31 @@ static void test_a_stub_with_one_bit_changed(void **state)
 	}
 }
 
+/* The stub that binds the others, and two of them as in .plt: from any instruction the way out is the register for the return address. */
+static void test_the_way_out_of_a_stub(void **state)
+{
+	static const uint32_t
+		table[] = {
+			0xd503245f, 0xa9bf7bf0, 0xf0fffff0, 0xf947fe11, 0x913fe210,
+			0xd61f0220, 0xd503201f, 0xd503245f, 0xf0fffff0, 0xf947fe11,
+			0x913fe210, 0xd503219f, 0xd61f0220,             /* signed_stub */
+			0x90000110, 0xf9400611, 0x91002210, 0xd61f0220, /* stub */
+		};
+	for (size_t i = 0; i < sizeof(table) / sizeof(*table); i++) {
+		struct flow_exit exit = { .cfa = -1 };
+		bool in_stub = (i >= 2 && i <= 5) || i >= 7;
+		assert_int_equal(flow()->exit_of_stub((const uint8_t *)table, sizeof(table), i * 4,
+						      &exit),
+				 in_stub);
+		if (!in_stub)
+			continue;
+		assert_int_equal(exit.base, SP);
+		assert_int_equal(exit.cfa, i <= 5 ? 16 : 0);
+		assert_true(exit.in_register);
+		assert_int_equal(exit.saved_count, 0);
+	}
+}
+
 /* ---- jumps ---- */
 
 static void test_jumps(void **state)
@@ -325,6 +350,7 @@ int main(void)
 		cmocka_unit_test(test_any_words),
 		cmocka_unit_test(test_stubs),
 		cmocka_unit_test(test_a_stub_with_one_bit_changed),
+		cmocka_unit_test(test_the_way_out_of_a_stub),
 		cmocka_unit_test(test_jumps),
 		cmocka_unit_test(test_signal_return),
 	};
