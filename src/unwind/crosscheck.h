@@ -3,8 +3,8 @@
  * crosscheck.h: a second opinion on the stack of a held thread: libunwind's.
  *
  * libunwind reads the registers and the memory by ptrace, finds the files and decodes their unwind information, all by itself: no
- * byte of its answer went through code of ours, but that it gets addresses of code without a signature. It is slow, and the thread waits meanwhile. The only file that includes libunwind; a
- * pysample may be built without it.
+ * byte of its answer went through code of ours, but that it gets addresses of code without a signature. It is slow, and the thread
+ * waits meanwhile. The only file that includes libunwind; a pysample may be built without it.
  */
 #pragma once
 
