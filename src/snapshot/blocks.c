@@ -217,6 +217,8 @@ void blocks_end(struct blocks *blocks)
 bool blocks_add(struct blocks *blocks, uint64_t address, const void *data, size_t size)
 {
 	size_t offset;
+	if (!size)
+		return true;
 	if (!reserve_bytes(blocks, size, &offset))
 		return false;
 	memcpy(blocks->bytes + offset, data, size);
