@@ -278,6 +278,14 @@ static void find_python(struct session *session, uint64_t now_ns)
 	session->find_ns = clock_now_ns() + session->find_interval_ns;
 }
 
+static void resolve_names(struct session *session)
+{
+	struct rootfs root;
+	struct debuginfo_places places = open_places(session, &root);
+	symbolize_resolve(session->symbolize, &places);
+	close_places(&root);
+}
+
 /* Mappings change with libraries that are loaded and with threads, whose stacks are mappings. */
 static void refresh_native(struct session *session, uint64_t now_ns)
 {
@@ -288,6 +296,10 @@ static void refresh_native(struct session *session, uint64_t now_ns)
 		session->maps_ns = now_ns + MAPS_NS;
 		session->maps_threads = subject->threads.list.count;
 		error_destroy(modules_update(subject->modules));
+	}
+	if (symbolize_is_full(session->symbolize)) {
+		ticker_forgive(&session->ticker);
+		resolve_names(session);
 	}
 	error_destroy(native_refresh(&session->native, now_ns));
 	if (session->crosscheck &&
@@ -464,16 +476,6 @@ static void count_reads(struct session *session)
 			   memory_method_name(live->method));
 }
 
-/* Addresses get their names while the images that they are in are open. */
-static void resolve_names(void *data)
-{
-	struct session *session = data;
-	struct rootfs root;
-	struct debuginfo_places places = open_places(session, &root);
-	symbolize_resolve(session->symbolize, &places);
-	close_places(&root);
-}
-
 static struct error *name_native_frames(struct session *session)
 {
 	if (!session->symbolize)
@@ -510,8 +512,6 @@ static struct error *record(struct session *session)
 			return err;
 		session->collector.native = &session->native;
 		session->collector.symbolize = session->symbolize;
-		session->subject->before_exec = resolve_names;
-		session->subject->before_exec_data = session;
 	}
 	run(session);
 	err = name_native_frames(session);

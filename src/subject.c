@@ -291,8 +291,6 @@ static enum subject_change reopen(struct subject *subject)
 	_cleanup_error_ struct error *err = process_refresh(subject->process);
 	if (err)
 		return SUBJECT_ENDED;
-	if (subject->before_exec)
-		subject->before_exec(subject->before_exec_data);
 	threads_deinit(&subject->threads);
 	image_clear(subject);
 	subject->image_number++;

@@ -47,9 +47,6 @@ struct subject {
 		*lost; /* why it can not be looked at any more though it lives; NULL if it can */
 	struct error *python_error; /* why there is no runtime; NULL if there is one */
 	struct threads threads;
-	/* Called when an exec was noticed, while what was known of the old image is still there. May be NULL. */
-	void (*before_exec)(void *data);
-	void *before_exec_data;
 	uint64_t image_number;     /* grows with each exec that was noticed */
 	uint64_t names_due_ns;     /* when names of threads are to be read again (names.h), */
 	size_t names_thread_count; /* or as soon as there is another number of threads */

@@ -11,9 +11,12 @@
 #include "image/function_name.h"
 #include "image/symbolizer.h"
 
+/* A process with plugins that come and go: an image is a file descriptor and what was read of it. */
+#define IMAGES_MAX 256
+
 struct address {
 	uint32_t function;   /* of the profile */
-	struct image *image; /* NULL once resolved */
+	struct image *image; /* one of those held; NULL once resolved */
 	uint64_t vaddr;
 	uint64_t start; /* of its function; 0: not known */
 	char *path;
@@ -22,9 +25,12 @@ struct address {
 };
 
 DEFINE_VEC(struct address_vec, address_vec, struct address)
+DEFINE_VEC(struct image_vec, image_vec, struct image *)
 
 struct symbolize {
 	struct address_vec addresses;
+	struct image_vec images; /* held */
+	unsigned round;          /* grows when they are closed */
 	struct hash by_function; /* profile's function id → index + 1 */
 };
 
@@ -34,8 +40,18 @@ struct error *symbolize_create(struct symbolize **symbolize_ret)
 	return *symbolize_ret ? NULL : error_no_memory();
 }
 
+static void close_images(struct symbolize *symbolize)
+{
+	vec_foreach (image, &symbolize->images)
+		image_close(*image);
+	symbolize->images.count = 0;
+	symbolize->round++;
+}
+
 void symbolize_destroy(struct symbolize *symbolize)
 {
+	close_images(symbolize);
+	image_vec_deinit(&symbolize->images);
 	vec_foreach (address, &symbolize->addresses) {
 		free(address->path);
 		free(address->name);
@@ -45,9 +61,22 @@ void symbolize_destroy(struct symbolize *symbolize)
 	free(symbolize);
 }
 
+static bool hold(struct symbolize *symbolize, struct image *image)
+{
+	vec_foreach (held, &symbolize->images)
+		if (*held == image)
+			return true;
+	struct image **slot = image_vec_append(&symbolize->images);
+	if (slot)
+		*slot = image_ref(image);
+	return slot != NULL;
+}
+
 static bool add_address(struct symbolize *symbolize, uint32_t function,
 			const struct symbolize_place *place)
 {
+	if (place->image && !hold(symbolize, place->image))
+		return false;
 	struct address *address = address_vec_append(&symbolize->addresses);
 	if (!address)
 		return false;
@@ -67,9 +96,10 @@ static bool add_address(struct symbolize *symbolize, uint32_t function,
 uint32_t symbolize_function(struct symbolize *symbolize, struct profile *profile,
 			    const struct symbolize_place *place)
 {
-	/* The image is part of the name: after an exec another file may be at the same path. */
+	/* The image is part of the name: after an exec another file may be at the same path. Once closed, another may be at its address. */
 	char name[64];
-	snprintf(name, sizeof(name), "%p+%#" PRIx64, (void *)place->image, place->vaddr);
+	snprintf(name, sizeof(name), "%u/%p+%#" PRIx64, symbolize->round, (void *)place->image,
+		 place->vaddr);
 	uint32_t function = profile_function(profile, name, place->path, 0, PROFILE_NATIVE);
 	if (function == PROFILE_NONE || hash_get(&symbolize->by_function, function))
 		return function;
@@ -110,8 +140,14 @@ void symbolize_resolve(struct symbolize *symbolize, const struct debuginfo_place
 	}
 	if (symbolizer)
 		symbolizer_destroy(symbolizer);
-	for (size_t i = 0; i < count; i++)
-		pending[i]->image = NULL;
+	vec_foreach (address, &symbolize->addresses)
+		address->image = NULL;
+	close_images(symbolize);
+}
+
+bool symbolize_is_full(const struct symbolize *symbolize)
+{
+	return symbolize->images.count >= IMAGES_MAX;
 }
 
 /* ---- writing the profile anew ---- */

@@ -42,11 +42,10 @@ void symbolize_destroy(struct symbolize *symbolize);
 /* The profile's function for the address; PROFILE_NONE without memory. */
 uint32_t symbolize_function(struct symbolize *symbolize, struct profile *profile,
 			    const struct symbolize_place *place);
-/*
- * Gives names to all addresses so far. To be called while their images are still open: at the end, and before an exec takes them
- * away.
- */
+/* Gives names to all addresses so far, and closes their images: until then they are held open, whatever the process maps. */
 void symbolize_resolve(struct symbolize *symbolize, const struct debuginfo_places *places);
+/* True when so many images are held that symbolize_resolve should not wait for the end. */
+bool symbolize_is_full(const struct symbolize *symbolize);
 /* Replaces *@profile by one with names. On failure it stays as it is. */
 struct error *symbolize_rewrite(struct symbolize *symbolize, enum symbolize_mode mode,
 				struct profile **profile);

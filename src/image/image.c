@@ -109,8 +109,18 @@ static void free_loaded(struct loaded *loaded)
 	free(loaded);
 }
 
+struct image *image_ref(struct image *image)
+{
+	image->other_holders++;
+	return image;
+}
+
 void image_close(struct image *image)
 {
+	if (image->other_holders) {
+		image->other_holders--;
+		return;
+	}
 	if (image->elf)
 		elf_end(image->elf);
 	if (image->fd >= 0)

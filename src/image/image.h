@@ -52,6 +52,8 @@ struct error *image_open_bytes(const void *data, size_t size, const char *name,
  */
 struct error *image_open_memory(struct memory *memory, uint64_t address, const char *name,
 				struct image **image_ret);
+/* Another holder of the image: it stays open until each has closed it. */
+struct image *image_ref(struct image *image);
 void image_close(struct image *image);
 DEFINE_CLEANUP(image_cleanup, struct image, image_close)
 #define _cleanup_image_ _cleanup_(image_cleanup)

@@ -55,8 +55,9 @@ struct loaded {
 
 struct image {
 	char *name;
-	int fd;        /* -1: from bytes or memory */
-	uint8_t *data; /* copied bytes; of an image from memory its headers only */
+	unsigned other_holders; /* image_ref */
+	int fd;                 /* -1: from bytes or memory */
+	uint8_t *data;          /* copied bytes; of an image from memory its headers only */
 	size_t data_size;
 	struct memory *memory;
 	uint64_t bias; /* of an image from memory */

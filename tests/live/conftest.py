@@ -86,3 +86,20 @@ def helpers(build):
 def as_root():
     if os.geteuid() != 0:
         pytest.skip("needs root")
+
+
+def programs_under_test():
+    """The pysample under test, and the one that was built with sanitizers where there is one."""
+    found = [pytest.param(None, id="as-built")]
+    if os.environ.get("PYSAMPLE_ASAN"):
+        found.append(pytest.param(os.environ["PYSAMPLE_ASAN"], id="asan"))
+    return found
+
+
+@pytest.fixture(params=programs_under_test())
+def built(request, monkeypatch):
+    if request.param:
+        monkeypatch.setenv("PYSAMPLE", request.param)
+        monkeypatch.setenv("ASAN_OPTIONS", "abort_on_error=1:detect_leaks=0")
+        monkeypatch.setenv("UBSAN_OPTIONS", "halt_on_error=1:print_stacktrace=1")
+    return request.param

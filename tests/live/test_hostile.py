@@ -16,23 +16,6 @@ MODES = ["random", "cyclic", "huge", "changing", "zero"]
 LIMIT_KB = 400 * 1024
 
 
-def programs_under_test():
-    """The pysample under test, and the one that was built with sanitizers where there is one."""
-    found = [pytest.param(None, id="as-built")]
-    if os.environ.get("PYSAMPLE_ASAN"):
-        found.append(pytest.param(os.environ["PYSAMPLE_ASAN"], id="asan"))
-    return found
-
-
-@pytest.fixture(params=programs_under_test())
-def built(request, monkeypatch):
-    if request.param:
-        monkeypatch.setenv("PYSAMPLE", request.param)
-        monkeypatch.setenv("ASAN_OPTIONS", "abort_on_error=1:detect_leaks=0")
-        monkeypatch.setenv("UBSAN_OPTIONS", "halt_on_error=1:print_stacktrace=1")
-    return request.param
-
-
 @pytest.mark.parametrize("version", ["2.7", "3.6", "3.9", "3.11", "3.12", "3.13", "3.14", "3.15", "3.99"])
 @pytest.mark.parametrize("mode", MODES)
 def test_case_36_a_fake_python(build, built, mode, version):

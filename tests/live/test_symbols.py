@@ -6,10 +6,12 @@ found by build id or by debug link, or in .gnu_debugdata. hidden_spin is in .sym
 
 import os
 import shutil
+import signal
 import subprocess
 
 import pytest
 
+import interpreters
 import runs
 import targets
 
@@ -111,6 +113,20 @@ def test_deleted_program(linked, tmp_path):
         program.unlink()
         outcome = runs.record(target, 0.5, "--native").ok()
     assert {frames[-1].name for frames in outcome.stacks()} >= BOTH
+
+
+def test_libraries_that_come_and_go(build, built):
+    """Given a library that is loaded, used and unloaded again and again, its function has its name when the run ends."""
+    library = build("spins.c", "-shared", "-fPIC")
+    with targets.python(interpreters.usual(), "unloads.py", library) as target:
+        with runs.recording("-p", target.pid, "-F", 100, "--native=full") as run:
+            assert target.read_line(60) == "unloaded"
+            run.tell(signal.SIGINT)
+            found = run.result().ok().stacks()
+        target.check_untouched()
+    name = os.path.basename(library)
+    inside = [frame.name for frames in found for frame in frames if os.path.basename(frame.file or "") == name]
+    assert len(inside) > 0 and set(inside) <= {"spin_for", "now", "clock_gettime@plt"}
 
 
 def test_case_32_forty_libraries_of_100_mb(build, tmp_path):
