@@ -58,7 +58,8 @@ static enum reason grab(void *data, struct snapshot *snapshot)
 		return REASON_OK;
 	bench->theirs.count = 0;
 	uint64_t start_ns = cpu_ns();
-	crosscheck_walk(bench->crosscheck, snapshot->tid, &bench->theirs, NULL);
+	crosscheck_walk(bench->crosscheck, snapshot->tid, &snapshot->registers, bench->map,
+			&bench->theirs, NULL);
 	uint64_t ns = cpu_ns() - start_ns;
 	if (!bench->count) {
 		bench->their_first_ns = ns;
