@@ -118,22 +118,29 @@ static bool is_start(const struct arch *arch, const struct flow_exit *exit)
 	return exit->base == arch->sp && exit->cfa == -arch->return_address_at;
 }
 
+/* Reads what is nearest first, and of code with jumps at most @bytes to either side; *read_ret is empty where all is at @pc itself. */
+static bool find_exit(const struct flow *flow, struct memory *memory, uint64_t pc, bool after_call,
+		      size_t bytes, struct flow_exit *exit, struct memory_range *read_ret)
+{
+	*read_ret = (struct memory_range){ 0 };
+	if (find_straight(flow, memory, pc, exit))
+		return true;
+	if (after_call)
+		return false;
+	return (flow->exit_of_stub && find_in_stub(flow, memory, pc, exit, read_ret)) ||
+	       (flow->exit_of_leaf && find_with_jumps(flow, memory, pc, bytes, exit, read_ret));
+}
+
 static struct cfi_row *read_row(const struct arch *arch, struct memory *memory, uint64_t pc,
 				bool after_call)
 {
 	const struct flow *flow = flow_by_machine(arch->elf_machine);
 	struct flow_exit exit;
 	struct memory_range read;
-	if (!flow)
+	if (!flow || !find_exit(flow, memory, pc, after_call, FLOW_LEAF_BYTES, &exit, &read) ||
+	    (after_call && is_start(arch, &exit)))
 		return NULL;
-	if (find_straight(flow, memory, pc, &exit))
-		return after_call && is_start(arch, &exit) ? NULL : make_row(arch, &exit);
-	if (!after_call && flow->exit_of_stub && find_in_stub(flow, memory, pc, &exit, &read))
-		return make_row(arch, &exit);
-	if (!after_call && flow->exit_of_leaf &&
-	    find_with_jumps(flow, memory, pc, FLOW_LEAF_BYTES, &exit, &read))
-		return make_row(arch, &exit);
-	return NULL;
+	return make_row(arch, &exit);
 }
 
 bool exits_memory(const struct arch *arch, struct memory *memory, uint64_t pc,
@@ -141,21 +148,14 @@ bool exits_memory(const struct arch *arch, struct memory *memory, uint64_t pc,
 {
 	const struct flow *flow = flow_by_machine(arch->elf_machine);
 	struct flow_exit exit;
-	struct memory_range read;
-	if (!flow || find_straight(flow, memory, pc, &exit))
+	struct memory_range read = { 0 };
+	bool found = false;
+	for (size_t bytes = PAGE_BYTES; flow && !found && bytes <= FLOW_LEAF_BYTES; bytes *= 2)
+		found = find_exit(flow, memory, pc, false, bytes, &exit, &read);
+	if (!found || !read.size)
 		return false;
-	if (flow->exit_of_stub && find_in_stub(flow, memory, pc, &exit, &read)) {
-		*range_ret = read;
-		return true;
-	}
-	for (size_t bytes = PAGE_BYTES; flow->exit_of_leaf && bytes <= FLOW_LEAF_BYTES;
-	     bytes *= 2) {
-		if (!find_with_jumps(flow, memory, pc, bytes, &exit, &read))
-			continue;
-		*range_ret = read;
-		return true;
-	}
-	return false;
+	*range_ret = read;
+	return true;
 }
 
 const struct cfi_row *exits_find(struct exits *exits, const struct arch *arch,
