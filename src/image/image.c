@@ -405,15 +405,22 @@ static bool parse_notes(struct loaded *loaded, const uint8_t *notes, size_t size
 	return false;
 }
 
+uint8_t *image_read_notes(const struct image *image, size_t number, size_t limit)
+{
+	uint64_t size = image->notes_size[number];
+	if (!size || size > limit)
+		return NULL;
+	_cleanup_free_ uint8_t *notes = malloc(size);
+	if (!notes || !image_read_segment(image, image->notes_vaddr[number], notes, size))
+		return NULL;
+	return no_cleanup(notes);
+}
+
 static void load_build_id(const struct image *image)
 {
 	for (size_t i = 0; i < image->notes_count; i++) {
-		uint64_t size = image->notes_size[i];
-		if (!size || size > NOTES_LIMIT)
-			continue;
-		_cleanup_free_ uint8_t *notes = malloc(size);
-		if (notes && image_read_segment(image, image->notes_vaddr[i], notes, size) &&
-		    parse_notes(image->loaded, notes, size))
+		_cleanup_free_ uint8_t *notes = image_read_notes(image, i, NOTES_LIMIT);
+		if (notes && parse_notes(image->loaded, notes, image->notes_size[i]))
 			return;
 	}
 }

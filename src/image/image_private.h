@@ -83,6 +83,8 @@ struct symbol_table {
 bool image_read_file(const struct image *image, uint64_t offset, void *buffer, size_t size);
 /* As image_read; in a process also of writable segments, which may have been relocated. */
 bool image_read_segment(const struct image *image, uint64_t vaddr, void *buffer, size_t size);
+/* The bytes of note segment @number, to be freed; NULL if they are more than @limit or cannot be read. */
+uint8_t *image_read_notes(const struct image *image, size_t number, size_t limit);
 /* The first section of that name (NULL: any) and type (SHT_NULL: any). */
 bool image_find_section(const struct image *image, const char *name, uint32_t type,
 			GElf_Shdr *shdr_ret);

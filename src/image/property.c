@@ -52,12 +52,9 @@ static bool find_in_notes(struct reader r, uint32_t type, uint32_t *value_ret)
 bool image_property(const struct image *image, uint32_t type, uint32_t *value_ret)
 {
 	for (size_t i = 0; i < image->notes_count; i++) {
-		uint64_t size = image->notes_size[i];
-		if (!size || size > NOTES_LIMIT)
-			continue;
-		_cleanup_free_ uint8_t *notes = malloc(size);
-		if (notes && image_read_segment(image, image->notes_vaddr[i], notes, size) &&
-		    find_in_notes(reader_make(notes, size), type, value_ret))
+		_cleanup_free_ uint8_t *notes = image_read_notes(image, i, NOTES_LIMIT);
+		if (notes &&
+		    find_in_notes(reader_make(notes, image->notes_size[i]), type, value_ret))
 			return true;
 	}
 	return false;
