@@ -10,7 +10,6 @@
 #include "collect.h"
 #include "dump_print.h"
 #include "facts.h"
-#include "image/rootfs.h"
 #include "names.h"
 #include "sampler.h"
 #include "subject.h"
@@ -133,16 +132,12 @@ static struct error *begin_native(struct dump *dump)
 
 static struct error *name_native_frames(struct dump *dump)
 {
-	struct rootfs root = { .fd = -1 };
-	_cleanup_error_ struct error *none = rootfs_open(dump->subject->process, &root);
-	struct debuginfo_places places = {
-		.root_fd = none ? -1 : root.fd,
-		.dirs = dump->options->debug_dirs.items,
-		.dir_count = dump->options->debug_dirs.count,
-	};
+	const struct name_filter *dirs = &dump->options->debug_dirs;
+	struct rootfs root;
+	struct debuginfo_places places =
+		native_places(dump->subject->process, dirs->items, dirs->count, &root);
 	symbolize_resolve(dump->symbolize, &places);
-	if (!none)
-		rootfs_close(&root);
+	rootfs_close(&root);
 
 	size_t count = dump->threads.count;
 	_cleanup_free_ uint32_t *stacks = calloc(count + 1, sizeof(*stacks));

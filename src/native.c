@@ -36,6 +36,18 @@ void native_deinit(struct native *native)
 	native_frames_vec_deinit(&native->frames);
 }
 
+struct debuginfo_places native_places(const struct process *process, const char *const *dirs,
+				      size_t dir_count, struct rootfs *root_ret)
+{
+	root_ret->fd = -1;
+	error_destroy(rootfs_open(process, root_ret));
+	return (struct debuginfo_places){
+		.root_fd = root_ret->fd,
+		.dirs = dirs,
+		.dir_count = dir_count,
+	};
+}
+
 struct error *native_refresh(struct native *native, uint64_t now_ns)
 {
 	struct subject *subject = native->subject;

@@ -7,6 +7,8 @@
 
 #include "base/error.h"
 #include "base/reason.h"
+#include "image/debuginfo.h"
+#include "image/rootfs.h"
 #include "merge/evalmap.h"
 #include "snapshot/snapshot.h"
 #include "subject.h"
@@ -29,6 +31,13 @@ struct native {
 /* A zeroed one is empty; @subject must outlive it. */
 void native_init(struct native *native, struct subject *subject);
 void native_deinit(struct native *native);
+
+/*
+ * Where names of native functions of @process may be: @dirs and its root, which is only this program's where it cannot be opened.
+ * *@root_ret is to be closed.
+ */
+struct debuginfo_places native_places(const struct process *process, const char *const *dirs,
+				      size_t dir_count, struct rootfs *root_ret);
 
 /* To be called before each round: follows exec, mappings and newly found runtimes. */
 struct error *native_refresh(struct native *native, uint64_t now_ns);

@@ -20,7 +20,6 @@
 #include "collect.h"
 #include "events.h"
 #include "facts.h"
-#include "image/rootfs.h"
 #include "names.h"
 #include "native.h"
 #include "progress.h"
@@ -122,22 +121,10 @@ static void note_stop(struct session *session, enum reason reason)
 		stats_count(stats, STATS_SLEEPERS_UNSTOPPED, 1);
 }
 
-/* Where names of native functions may be. @root is to be closed. */
 static struct debuginfo_places open_places(const struct session *session, struct rootfs *root)
 {
-	root->fd = -1;
-	error_destroy(rootfs_open(session->subject->process, root));
-	return (struct debuginfo_places){
-		.root_fd = root->fd,
-		.dirs = session->options->debug_dirs.items,
-		.dir_count = session->options->debug_dirs.count,
-	};
-}
-
-static void close_places(struct rootfs *root)
-{
-	if (root->fd >= 0)
-		rootfs_close(root);
+	const struct name_filter *dirs = &session->options->debug_dirs;
+	return native_places(session->subject->process, dirs->items, dirs->count, root);
 }
 
 /* One capsule a file: DIR/PID-TID-NUMBER.json. A folder that can not be written ends the saving, not the run. */
@@ -155,7 +142,7 @@ static void save_capsule(struct session *session, const struct thread *thread,
 	struct debuginfo_places places = open_places(session, &root);
 	_cleanup_error_ struct error *err =
 		sampler_save(&session->sampler, thread, sample, &places, path);
-	close_places(&root);
+	rootfs_close(&root);
 	if (!err)
 		return;
 	stats_note(&session->profile->stats, "capsules were not saved any more: %s", err->message);
@@ -283,7 +270,7 @@ static void resolve_names(struct session *session)
 	struct rootfs root;
 	struct debuginfo_places places = open_places(session, &root);
 	symbolize_resolve(session->symbolize, &places);
-	close_places(&root);
+	rootfs_close(&root);
 }
 
 /* Mappings change with libraries that are loaded and with threads, whose stacks are mappings. */
