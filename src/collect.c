@@ -114,17 +114,13 @@ static bool is_entry(const void *data, size_t python)
 	return lists->sample->frames[python].entry;
 }
 
-/*
- * With -X perf an evaluation loop is called through generated code of its own, named "py::FUNCTION:FILE". The name may come late:
- * CPython writes it to a buffer first.
- */
 static bool is_trampoline(const void *data, size_t native)
 {
 	const struct lists *lists = data;
 	const struct code_place *code =
 		code_map_find(lists->native->map, lists->sample->native[native].address);
-	return code->kind == CODE_ANONYMOUS ||
-	       (code->kind == CODE_GENERATED && !strncmp(code->range->name, "py::", 4));
+	return merge_is_trampoline_code(code->kind,
+					code->kind == CODE_GENERATED ? code->range->name : NULL);
 }
 
 static bool is_switch(const void *data, size_t native)

@@ -4,7 +4,6 @@
 
 #include <inttypes.h>
 #include <stdio.h>
-#include <string.h>
 
 #include "base/strbuf.h"
 #include "merge/merge.h"
@@ -94,15 +93,12 @@ static bool is_entry(const void *data, size_t python)
 	return replay->python.items[python].entry;
 }
 
-/* See collect.c: code that -X perf makes, or code that nothing is known of. */
 static bool is_trampoline(const void *data, size_t native)
 {
 	const struct replay *replay = data;
 	const struct capsule_function *function =
 		capsule_code_find(&replay->capsule->code, replay->native.items[native].address);
-	return function && (function->kind == CODE_ANONYMOUS ||
-			    (function->kind == CODE_GENERATED && function->name &&
-			     !strncmp(function->name, "py::", 4)));
+	return function && merge_is_trampoline_code((enum code_kind)function->kind, function->name);
 }
 
 static bool is_switch(const void *data, size_t native)

@@ -31,6 +31,12 @@ static size_t count_groups(const struct merge_input *input)
 	return groups;
 }
 
+bool merge_is_trampoline_code(enum code_kind kind, const char *name)
+{
+	return kind == CODE_ANONYMOUS ||
+	       (kind == CODE_GENERATED && name && !strncmp(name, "py::", 4));
+}
+
 bool merge_is_switch_file(const char *path)
 {
 	const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;

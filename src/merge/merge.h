@@ -18,6 +18,7 @@
 #include <stdint.h>
 
 #include "base/vec.h"
+#include "unwind/code_map.h"
 
 enum merged_kind {
 	MERGED_NATIVE, /* index into the native frames */
@@ -50,6 +51,11 @@ struct merge_input {
 			  size_t native); /* code that starts such a chain; NULL: there is none */
 };
 
+/*
+ * With -X perf an evaluation loop is called through generated code of its own, named "py::FUNCTION:FILE". The name may come late:
+ * CPython writes it to a buffer first. Whether code of @kind, with @name (NULL: none), is such, to be used for is_trampoline.
+ */
+bool merge_is_trampoline_code(enum code_kind kind, const char *name);
 /* True if the file at @path is greenlet's, to be used for is_switch. */
 bool merge_is_switch_file(const char *path);
 
