@@ -36,6 +36,7 @@ struct error *sampler_init(struct sampler *sampler, struct subject *subject, str
 		.nonblocking = nonblocking,
 	};
 	snapshot_init(&sampler->snapshot);
+	blocks_init(&sampler->twin);
 	subject->threads.detach = forget_thread;
 	sampler->capture = (struct capture){
 		.stopper = subject->stopper,
@@ -48,6 +49,7 @@ struct error *sampler_init(struct sampler *sampler, struct subject *subject, str
 void sampler_deinit(struct sampler *sampler)
 {
 	snapshot_deinit(&sampler->snapshot);
+	blocks_deinit(&sampler->twin);
 	py_frames_vec_deinit(&sampler->frames);
 	py_frames_vec_deinit(&sampler->again);
 	sample_frames_deinit(&sampler->stack);
@@ -69,17 +71,6 @@ void sampler_learn(struct sampler *sampler, struct thread *thread)
 		grab_learn_thread_pointer(sampler, thread, sampled);
 }
 
-static bool same_chain(const struct py_frames *a, const struct py_frames *b)
-{
-	if (a->count != b->count)
-		return false;
-	for (size_t i = 0; i < a->count; i++)
-		if (a->items[i].address != b->items[i].address ||
-		    a->items[i].code != b->items[i].code)
-			return false;
-	return true;
-}
-
 static struct capture_wants wants_of(const struct sampler *sampler, const struct grab *grab)
 {
 	return (struct capture_wants){
@@ -90,29 +81,6 @@ static struct capture_wants wants_of(const struct sampler *sampler, const struct
 				       : 0,
 		.maps = modules_maps(sampler->subject->modules),
 	};
-}
-
-/* Two walks in a row that agree are believed; the second one has the newer lines. */
-static enum reason take_running(struct sampler *sampler, struct grab *grab)
-{
-	struct capture_wants wants = wants_of(sampler, grab);
-	wants.stack_bytes = 0;
-	enum reason reason = capture_running(&sampler->capture, grab->thread, &wants, grab_stack,
-					     grab, &sampler->snapshot);
-	if (reason && reason != REASON_DEPTH_LIMIT)
-		return reason;
-	blocks_learn(&sampler->snapshot.blocks, &grab->sampled->plan);
-	grab->frames = &sampler->again;
-	enum reason again = capture_running(&sampler->capture, grab->thread, &wants, grab_stack,
-					    grab, &sampler->snapshot);
-	if (again != reason)
-		return again ? again : REASON_MOVED;
-	if (!same_chain(&sampler->frames, &sampler->again))
-		return REASON_MOVED;
-	struct py_frames frames = sampler->frames;
-	sampler->frames = sampler->again;
-	sampler->again = frames;
-	return reason;
 }
 
 /*
@@ -136,7 +104,7 @@ static enum reason capture(struct sampler *sampler, struct grab *grab, const str
 		return capture_asleep(&sampler->capture, grab->thread, now, &wants, grab_stack,
 				      grab, &sampler->snapshot);
 	if (sampler->nonblocking)
-		return take_running(sampler, grab);
+		return grab_unstopped(grab);
 	struct activity again;
 	if (!sampler->hold && !sampler->crosscheck && falls_asleep(grab->thread, &again)) {
 		enum reason reason = capture_asleep(&sampler->capture, grab->thread, &again, &wants,

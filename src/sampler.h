@@ -46,7 +46,8 @@ struct sampler {
 	struct capture capture;
 	struct snapshot snapshot;
 	struct py_frames frames;
-	struct py_frames again; /* the second walk of a thread that is not stopped */
+	struct blocks twin;     /* the second copy of a thread that is not stopped, */
+	struct py_frames again; /* and its frames */
 	struct sample_frames stack;
 	struct native *native; /* NULL: Python frames only; not owned */
 	struct crosscheck

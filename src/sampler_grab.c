@@ -122,7 +122,9 @@ static enum reason grab_codes(struct grab *grab, const struct subject_runtime *r
 		const struct code *code;
 		enum reason reason;
 		size_t known = code_cache_count(runtime->codes);
-		frame->checked = code_cache_is_volatile(runtime->codes, frame->code);
+		/* Of a thread that runs on, what is read now is no check of what it was. */
+		frame->checked = !sampler->nonblocking &&
+				 code_cache_is_volatile(runtime->codes, frame->code);
 		if (frame->checked)
 			reason = code_cache_get_checked(runtime->codes, memory, frame->code, &code);
 		else

@@ -23,6 +23,12 @@ struct grab {
  */
 enum reason grab_stack(void *data, struct snapshot *snapshot);
 
+/*
+ * The same for a thread that runs on meanwhile. Two copies are made one right after the other; a chain that is the same in both was
+ * the thread's at the moment between them. Tried again until there is such a moment; REASON_MOVED if there was none.
+ */
+enum reason grab_unstopped(struct grab *grab);
+
 /* How a thread is named to the TSD. */
 struct tsd_thread grab_tsd_thread(const struct thread *thread, const struct sampled *sampled);
 

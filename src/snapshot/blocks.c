@@ -17,6 +17,10 @@
 /* A range comes back as a rule within a few samples, when the program is where it was; frames of another path wait that long. */
 #define PLAN_UNUSED_MAX 16
 
+/* Ranges that are no farther apart are copied with what lies between them. */
+#define JOIN_GAP_MAX  4096
+#define PAGE_SIZE_MIN 4096
+
 /* How many blocks that begin at or before an address are looked at: overlaps are rare and shallow. */
 #define OVERLAP_DEPTH 4
 
@@ -105,6 +109,7 @@ static struct block *fetch(struct blocks *blocks, uint64_t address, size_t size)
 		blocks->size = offset;
 		return NULL;
 	}
+	blocks->missed++;
 	return insert(blocks, address, size, offset);
 }
 
@@ -158,24 +163,64 @@ static void add_piece(struct blocks *blocks, size_t number, uint64_t address, si
 	blocks->size += size;
 }
 
-/* The pieces of @extra and then of @plan, with their room set aside; how many. The one that matters most comes first. */
-static size_t lay_out(struct blocks *blocks, const struct plan *plan,
-		      const struct memory_range *extra)
+/*
+ * How many of the ranges from @first on go into one piece, and its size: a piece costs the kernel as much as a kilobyte or two. In
+ * the same page or the next one nothing between them can be missing.
+ */
+static size_t join_ranges(const struct plan *plan, size_t first, size_t end, size_t *size_ret)
 {
-	size_t total = extra ? extra->size : 0, ranges = 0, count = 0;
+	const struct plan_range *range = &plan->items[first];
+	uint64_t start = range->address, stop = start + range->size;
+	size_t next = first + 1;
+	for (; next < end; next++) {
+		range = &plan->items[next];
+		if (range->address < start ||
+		    (range->address > stop &&
+		     (range->address - stop > JOIN_GAP_MAX ||
+		      range->address / PAGE_SIZE_MIN - (stop - 1) / PAGE_SIZE_MIN > 1)))
+			break;
+		uint64_t range_stop = range->address + range->size;
+		stop = range_stop > stop ? range_stop : stop;
+	}
+	*size_ret = (size_t)(stop - start);
+	return next - first;
+}
+
+/* How many ranges of @plan are copied beside @extra bytes; @size_ret is the most that all of it takes, joined. */
+static size_t ranges_within(const struct plan *plan, size_t extra, size_t *size_ret)
+{
+	size_t ranges = 0, total = extra;
 	for (; ranges < plan->count && ranges < PLAN_RANGES_MAX; ranges++) {
 		if (plan->items[ranges].size > PLAN_BYTES_MAX + BLOCKS_EXTRA_MAX - total)
 			break;
 		total += plan->items[ranges].size;
 	}
+	*size_ret = total + ranges * JOIN_GAP_MAX;
+	return ranges;
+}
+
+/*
+ * The pieces of @extra and then of the first @ranges of @plan, with their room set aside; how many. The one that matters most comes
+ * first.
+ */
+static size_t lay_out(struct blocks *blocks, const struct plan *plan,
+		      const struct memory_range *extra, size_t *ranges_ret)
+{
+	size_t total, count = 0;
+	size_t ranges = ranges_within(plan, extra ? extra->size : 0, &total);
 	if (!vec_reserve_((void **)&blocks->bytes, &blocks->capacity, total, 1) ||
 	    !vec_reserve_((void **)&blocks->pieces, &blocks->pieces_capacity, ranges + 1,
-			  sizeof(*blocks->pieces)))
+			  sizeof(*blocks->pieces)) ||
+	    !block_vec_reserve(&blocks->list, ranges + 1))
 		return 0;
 	if (extra)
 		add_piece(blocks, count++, extra->address, extra->size);
-	for (size_t i = 0; i < ranges; i++)
-		add_piece(blocks, count++, plan->items[i].address, plan->items[i].size);
+	for (size_t i = 0; i < ranges;) {
+		size_t size, joined = join_ranges(plan, i, ranges, &size);
+		add_piece(blocks, count++, plan->items[i].address, size);
+		i += joined;
+	}
+	*ranges_ret = ranges;
 	return count;
 }
 
@@ -184,7 +229,24 @@ void blocks_reset(struct blocks *blocks)
 	blocks->list.count = 0;
 	blocks->size = 0;
 	blocks->full = false;
+	blocks->missed = 0;
 	blocks->source = NULL;
+}
+
+/* Lists the first @ranges of @plan, each a block of its own, as far as the @pieces that they lie in were read. */
+static void insert_ranges(struct blocks *blocks, const struct plan *plan, size_t ranges,
+			  const struct memory_piece *pieces)
+{
+	for (size_t i = 0; i < ranges; pieces++) {
+		size_t size, joined = join_ranges(plan, i, ranges, &size);
+		size_t offset = (size_t)((uint8_t *)pieces->buffer - blocks->bytes);
+		for (size_t end = i + joined; i < end; i++) {
+			const struct plan_range *range = &plan->items[i];
+			if (pieces->ok)
+				insert(blocks, range->address, range->size,
+				       offset + (size_t)(range->address - pieces->address));
+		}
+	}
 }
 
 bool blocks_begin(struct blocks *blocks, struct memory_live *source, const struct plan *plan,
@@ -193,20 +255,37 @@ bool blocks_begin(struct blocks *blocks, struct memory_live *source, const struc
 	blocks_reset(blocks);
 	blocks->source = source;
 
-	size_t count = lay_out(blocks, plan, extra);
-	if (!count || !block_vec_reserve(&blocks->list, count))
+	size_t ranges, count = lay_out(blocks, plan, extra, &ranges);
+	if (!count)
 		return !extra;
 	memory_live_readv(source, blocks->pieces, count);
-	for (size_t i = 0; i < count; i++) {
-		const struct memory_piece *piece = &blocks->pieces[i];
-		if (!piece->ok)
-			continue;
-		size_t offset = (size_t)((uint8_t *)piece->buffer - blocks->bytes);
-		struct block *block = insert(blocks, piece->address, piece->size, offset);
-		if (block)
-			block->extra = extra && i == 0;
-	}
-	return !extra || blocks->pieces[0].ok;
+	insert_ranges(blocks, plan, ranges, blocks->pieces + (extra ? 1 : 0));
+	if (!extra)
+		return true;
+	if (!blocks->pieces[0].ok)
+		return false;
+	struct block *block = insert(blocks, extra->address, extra->size, 0);
+	if (block)
+		block->extra = true;
+	return true;
+}
+
+void blocks_begin_twice(struct blocks *first, struct blocks *second, struct memory_live *source,
+			const struct plan *plan)
+{
+	blocks_reset(first);
+	blocks_reset(second);
+	first->source = second->source = source;
+
+	size_t ranges, count = lay_out(first, plan, NULL, &ranges);
+	if (!count || lay_out(second, plan, NULL, &ranges) != count ||
+	    !vec_reserve_((void **)&first->pieces, &first->pieces_capacity, 2 * count,
+			  sizeof(*first->pieces)))
+		return;
+	memcpy(first->pieces + count, second->pieces, count * sizeof(*first->pieces));
+	memory_live_readv(source, first->pieces, 2 * count);
+	insert_ranges(first, plan, ranges, first->pieces);
+	insert_ranges(second, plan, ranges, first->pieces + count);
 }
 
 void blocks_end(struct blocks *blocks)

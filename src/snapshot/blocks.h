@@ -48,6 +48,7 @@ struct blocks {
 	struct memory_piece *pieces;
 	size_t pieces_capacity;
 	size_t recent; /* the block that answered last, once inert */
+	size_t missed; /* blocks that were fetched on the way: the plan lacked them */
 	bool full; /* a limit or the end of memory was reached: reads have failed for that reason */
 };
 
@@ -62,6 +63,12 @@ void blocks_reset(struct blocks *blocks);
  */
 bool blocks_begin(struct blocks *blocks, struct memory_live *source, const struct plan *plan,
 		  const struct memory_range *extra);
+/*
+ * Two copies of the ranges of @plan, one after the other in as few system calls as possible: what is the same in both was so at the
+ * moment between them. That holds only as long as nothing is missed (@missed of both is 0).
+ */
+void blocks_begin_twice(struct blocks *first, struct blocks *second, struct memory_live *source,
+			const struct plan *plan);
 /* No more fetching: from now on it is inert. */
 void blocks_end(struct blocks *blocks);
 /* Puts what was used into @plan and forgets what has been useless for a while. */

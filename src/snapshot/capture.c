@@ -196,13 +196,9 @@ enum reason capture_asleep(struct capture *capture, struct thread *thread,
 	return activity_same_sleep(before, &after) ? reason : REASON_MOVED;
 }
 
-enum reason capture_running(struct capture *capture, const struct thread *thread,
-			    const struct capture_wants *wants, capture_grab grab, void *data,
-			    struct snapshot *snapshot)
+void capture_running(struct capture *capture, const struct thread *thread, const struct plan *plan,
+		     struct snapshot *snapshot, struct blocks *twin)
 {
 	begin(capture, snapshot, thread, SNAPSHOT_RUNNING);
-	copy(capture, wants, snapshot);
-	enum reason reason = grab(data, snapshot);
-	blocks_end(&snapshot->blocks);
-	return reason;
+	blocks_begin_twice(&snapshot->blocks, twin, capture->live, plan);
 }

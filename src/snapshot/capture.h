@@ -81,7 +81,9 @@ struct capture_signing {
 enum reason capture_signing(struct capture *capture, pid_t tid,
 			    struct capture_signing *signing_ret);
 
-/* Copies from a thread without stopping it, whatever it does. */
-enum reason capture_running(struct capture *capture, const struct thread *thread,
-			    const struct capture_wants *wants, capture_grab grab, void *data,
-			    struct snapshot *snapshot);
+/*
+ * Two copies of what @plan says, made one right after the other, of a thread that is not stopped whatever it does: the first in
+ * @snapshot, the second in @twin. blocks_end for both is the caller's.
+ */
+void capture_running(struct capture *capture, const struct thread *thread, const struct plan *plan,
+		     struct snapshot *snapshot, struct blocks *twin);

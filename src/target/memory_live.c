@@ -151,12 +151,16 @@ static size_t vm_read_pieces(struct memory_live *live, struct memory_piece *piec
 		return 0;
 	if (count > VECTOR_MAX)
 		count = VECTOR_MAX;
+	size_t buffers = 0;
 	for (size_t i = 0; i < count; i++) {
-		local[i] = (struct iovec){ pieces[i].buffer, pieces[i].size };
 		remote[i] = (struct iovec){ (void *)(uintptr_t)pieces[i].address, pieces[i].size };
+		if (i && (uint8_t *)pieces[i - 1].buffer + pieces[i - 1].size == pieces[i].buffer)
+			local[buffers - 1].iov_len += pieces[i].size;
+		else
+			local[buffers++] = (struct iovec){ pieces[i].buffer, pieces[i].size };
 	}
 	live->calls++;
-	ssize_t n = process_vm_readv(live->pid, local, count, remote, count, 0);
+	ssize_t n = process_vm_readv(live->pid, local, buffers, remote, count, 0);
 	if (n < 0) {
 		live->errnum = errno;
 		live->stale = live->stale || errno == ESRCH;
