@@ -72,3 +72,33 @@ void facts_of_python(struct profile *profile, const struct subject *subject)
 	if (text)
 		profile_fact(&facts->thread_source, text);
 }
+
+void facts_of_rate(struct profile *profile, const struct ticker *ticker,
+		   const struct budget *budget)
+{
+	struct stats *stats = &profile->stats;
+	if (budget->share > 0)
+		stats_note(stats,
+			   "--max-overhead %.4g%%: no thread was held for more than %.2g %% of the "
+			   "time",
+			   100 * budget->share,
+			   100 * (double)budget->held_ns / (double)stats->duration_ns);
+	else if (ticker->longest_period_ns > ticker->asked_period_ns)
+		stats_note(stats,
+			   "the rate could not be kept and was lowered to %.4g Hz for a while",
+			   1e9 / (double)ticker->longest_period_ns);
+}
+
+void facts_of_reads(struct profile *profile, const struct memory_live *live)
+{
+	static const enum stats_counter counters[] = {
+		[MEMORY_VM_READV] = STATS_READS_VM,
+		[MEMORY_PROC_MEM] = STATS_READS_MEM,
+		[MEMORY_PEEK] = STATS_READS_PEEK,
+	};
+	stats_count(&profile->stats, counters[live->method], live->calls);
+	if (live->method != MEMORY_VM_READV)
+		stats_note(&profile->stats,
+			   "process_vm_readv is not to be had here: memory was read by %s",
+			   memory_method_name(live->method));
+}

@@ -3,11 +3,19 @@
 #pragma once
 
 #include "aggregate/profile.h"
+#include "budget.h"
 #include "options.h"
 #include "subject.h"
+#include "target/memory_live.h"
+#include "ticker.h"
 
 /* The target's command line and program, and our own. */
 void facts_of_run(struct profile *profile, const struct subject *subject,
 		  const struct options *options);
 /* Version of the Python in it and how all that is known of it was found. */
 void facts_of_python(struct profile *profile, const struct subject *subject);
+/* After the run: why its rate was not what was asked for. */
+void facts_of_rate(struct profile *profile, const struct ticker *ticker,
+		   const struct budget *budget);
+/* How often memory was read, and by what. */
+void facts_of_reads(struct profile *profile, const struct memory_live *live);

@@ -3,17 +3,12 @@
 #include "options.h"
 
 #include <ctype.h>
-#include <errno.h>
 #include <getopt.h>
-#include <limits.h>
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/clock.h"
-
-#define DURATION_MAX_NS (UINT64_C(366) * 24 * 3600 * NS_PER_S)
+#include "option_value.h"
 
 enum {
 	OPTION_THREAD_NAME = 256,
@@ -33,6 +28,7 @@ enum {
 	OPTION_REVERSE,
 	OPTION_SAVE_CAPSULES,
 	OPTION_CAPSULE_EVERY,
+	OPTION_MAX_OVERHEAD,
 };
 
 #define IN_RECORD     (1u << COMMAND_RECORD)
@@ -61,6 +57,10 @@ static const struct row {
 	  IN_RECORD | IN_CROSSCHECK,
 	  "HZ",
 	  "samples a second of each thread (default: 100)" },
+	{ { "max-overhead", required_argument, NULL, OPTION_MAX_OVERHEAD },
+	  IN_RECORD,
+	  "SHARE",
+	  "lower the rate so that no thread is held longer, as in 1%" },
 	{ { "output", required_argument, NULL, 'o' },
 	  IN_RECORD,
 	  "FILE",
@@ -197,142 +197,6 @@ void options_print_help(void)
 	      stdout);
 }
 
-/* A decimal number with a fraction at most, and what follows it. */
-static bool parse_number(const char *text, double *value_ret, const char **rest_ret)
-{
-	if (!isdigit((unsigned char)text[0]) && text[0] != '.')
-		return false;
-	size_t length = strspn(text, "0123456789.");
-	char number[64];
-	if (length >= sizeof(number))
-		return false;
-	memcpy(number, text, length);
-	number[length] = '\0';
-	char *end;
-	*value_ret = strtod(number, &end);
-	*rest_ret = text + length;
-	return !*end && end != number && isfinite(*value_ret);
-}
-
-struct error *options_parse_duration(const char *text, uint64_t *ns_ret)
-{
-	static const struct {
-		const char *suffix;
-		double ns;
-	} units[] = {
-		{ "", 1e9 },   { "s", 1e9 },  { "ms", 1e6 },
-		{ "us", 1e3 }, { "m", 60e9 }, { "h", 3600e9 },
-	};
-	double value;
-	const char *rest;
-	if (parse_number(text, &value, &rest)) {
-		for (size_t i = 0; i < sizeof(units) / sizeof(units[0]); i++) {
-			if (strcmp(rest, units[i].suffix))
-				continue;
-			double ns = value * units[i].ns;
-			if (!(ns >= 1))
-				return error_create(ERROR_USAGE,
-						    "the duration %s is not more than zero", text);
-			if (ns > (double)DURATION_MAX_NS)
-				return error_create(ERROR_USAGE,
-						    "the duration %s is longer than a year", text);
-			*ns_ret = (uint64_t)ns;
-			return NULL;
-		}
-	}
-	return error_create(ERROR_USAGE, "%s is not a duration: give one like 30s, 500ms, 2m or 1h",
-			    text);
-}
-
-static struct error *parse_rate(const char *text, double *rate_ret)
-{
-	double rate;
-	const char *rest;
-	if (!parse_number(text, &rate, &rest) || (*rest && strcasecmp(rest, "hz")))
-		return error_create(ERROR_USAGE, "%s is not a rate: give samples a second", text);
-	if (rate < 0.01 || rate > RATE_MAX)
-		return error_create(ERROR_USAGE, "the rate %s is not between 0.01 and %d Hz", text,
-				    RATE_MAX);
-	*rate_ret = rate;
-	return NULL;
-}
-
-static struct error *parse_id(const char *what, const char *text, pid_t *id_ret)
-{
-	char *end;
-	errno = 0;
-	long value = isdigit((unsigned char)text[0]) ? strtol(text, &end, 10) : 0;
-	if (value <= 0 || value > INT_MAX || errno || *end)
-		return error_create(ERROR_USAGE, "%s is not a %s id", text, what);
-	*id_ret = (pid_t)value;
-	return NULL;
-}
-
-static struct error *parse_mode(const char *text, enum profile_mode *mode_ret)
-{
-	static const enum profile_mode modes[] = { PROFILE_WALL, PROFILE_CPU, PROFILE_OFFCPU,
-						   PROFILE_GIL_ONLY };
-	for (size_t i = 0; i < sizeof(modes) / sizeof(modes[0]); i++) {
-		if (strcmp(text, profile_mode_name(modes[i])))
-			continue;
-		*mode_ret = modes[i];
-		return NULL;
-	}
-	return error_create(ERROR_USAGE, "there is no mode %s: wall, cpu, offcpu and gil are known",
-			    text);
-}
-
-static struct error *parse_weights(const char *text, enum writer_weights *weights_ret)
-{
-	if (!strcmp(text, "samples"))
-		*weights_ret = WRITER_SAMPLES;
-	else if (!strcmp(text, "ns"))
-		*weights_ret = WRITER_NS;
-	else
-		return error_create(ERROR_USAGE,
-				    "there is no weight unit %s: samples and ns are known", text);
-	return NULL;
-}
-
-static struct error *parse_native(const char *text, enum symbolize_mode *mode_ret)
-{
-	static const char *const names[] = {
-		[SYMBOLIZE_FOLD] = "fold",
-		[SYMBOLIZE_FULL] = "full",
-		[SYMBOLIZE_LEAF] = "leaf",
-	};
-	for (size_t i = 0; text && i < sizeof(names) / sizeof(names[0]); i++) {
-		if (strcmp(text, names[i]))
-			continue;
-		*mode_ret = (enum symbolize_mode)i;
-		return NULL;
-	}
-	return text ? error_create(ERROR_USAGE,
-				   "there is no way %s to show native frames: fold, full and leaf "
-				   "are known",
-				   text)
-		    : NULL;
-}
-
-static struct error *parse_unwinder(const char *text, bool *libunwind_ret)
-{
-	*libunwind_ret = !strcmp(text, "libunwind");
-	if (!*libunwind_ret && strcmp(text, "table"))
-		return error_create(ERROR_USAGE,
-				    "there is no unwinder %s: table and libunwind are known", text);
-	return NULL;
-}
-
-static struct error *parse_every(const char *text, unsigned *every_ret)
-{
-	char *end;
-	unsigned long value = isdigit((unsigned char)text[0]) ? strtoul(text, &end, 10) : 0;
-	if (!value || value > UINT_MAX || *end)
-		return error_create(ERROR_USAGE, "%s is not a count for --capsule-every", text);
-	*every_ret = (unsigned)value;
-	return NULL;
-}
-
 struct parsed {
 	int idle; /* -1: not said */
 	const char *format;
@@ -343,11 +207,13 @@ static struct error *apply(int value, const char *argument, struct options *opti
 {
 	switch (value) {
 	case 'p':
-		return parse_id("process", argument, &options->pid);
+		return option_value_id("process", argument, &options->pid);
 	case 'd':
-		return options_parse_duration(argument, &options->duration_ns);
+		return option_value_duration(argument, &options->duration_ns);
 	case 'F':
-		return parse_rate(argument, &options->rate_hz);
+		return option_value_rate(argument, &options->rate_hz);
+	case OPTION_MAX_OVERHEAD:
+		return option_value_share(argument, &options->max_overhead);
 	case 'o':
 		options->output = argument;
 		return NULL;
@@ -359,9 +225,9 @@ static struct error *apply(int value, const char *argument, struct options *opti
 		return NULL;
 	case OPTION_NATIVE:
 		options->native = true;
-		return parse_native(argument, &options->native_mode);
+		return option_value_native(argument, &options->native_mode);
 	case OPTION_UNWINDER:
-		return parse_unwinder(argument, &options->libunwind);
+		return option_value_unwinder(argument, &options->libunwind);
 	case OPTION_DEBUG_DIR: {
 		const char **dir = name_filter_append(&options->debug_dirs);
 		if (!dir)
@@ -371,7 +237,7 @@ static struct error *apply(int value, const char *argument, struct options *opti
 	}
 	case 'T': {
 		pid_t *tid = tid_filter_append(&options->tids);
-		return tid ? parse_id("thread", argument, tid) : error_no_memory();
+		return tid ? option_value_id("thread", argument, tid) : error_no_memory();
 	}
 	case OPTION_THREAD_NAME: {
 		const char **name = name_filter_append(&options->names);
@@ -384,7 +250,7 @@ static struct error *apply(int value, const char *argument, struct options *opti
 		options->gil = true;
 		return NULL;
 	case OPTION_MODE:
-		return parse_mode(argument, &options->mode);
+		return option_value_mode(argument, &options->mode);
 	case OPTION_IDLE:
 	case OPTION_NO_IDLE:
 		parsed->idle = value == OPTION_IDLE;
@@ -396,7 +262,7 @@ static struct error *apply(int value, const char *argument, struct options *opti
 		options->writing.full_paths = true;
 		return NULL;
 	case OPTION_WEIGHTS:
-		return parse_weights(argument, &options->writing.weights);
+		return option_value_weights(argument, &options->writing.weights);
 	case OPTION_NO_JITTER:
 		options->jitter = false;
 		return NULL;
@@ -407,7 +273,7 @@ static struct error *apply(int value, const char *argument, struct options *opti
 		options->capsules = argument;
 		return NULL;
 	case OPTION_CAPSULE_EVERY:
-		return parse_every(argument, &options->capsule_every);
+		return option_value_every(argument, &options->capsule_every);
 	case OPTION_JSON:
 		options->json = true;
 		return NULL;

@@ -36,7 +36,8 @@ struct options {
 	char **files;         /* replay: NULL-terminated */
 	uint64_t duration_ns; /* 0: until the target ends or a signal comes */
 	double rate_hz;
-	const char *output; /* NULL: standard output */
+	double max_overhead; /* of a thread's time that it may be held; 0: not limited */
+	const char *output;  /* NULL: standard output */
 	const struct writer *format;
 	enum profile_mode mode;
 	bool idle; /* idle threads too */
@@ -66,7 +67,5 @@ static inline void options_cleanup(struct options *options)
 }
 #define _cleanup_options_ _cleanup_(options_cleanup)
 
-/* "30s", "500ms", "2m", "1h", "30": plain numbers are seconds. More than zero, at most a year. */
-struct error *options_parse_duration(const char *text, uint64_t *ns_ret);
 /* The text of --help. */
 void options_print_help(void);

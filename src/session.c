@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "budget.h"
 #include "collect.h"
 #include "events.h"
 #include "facts.h"
@@ -56,6 +57,7 @@ struct session {
 	size_t maps_threads;
 	struct profile *profile;
 	struct ticker ticker;
+	struct budget budget;
 	struct progress progress;
 	uint64_t previous_tick_ns;
 	uint64_t find_ns, find_interval_ns;
@@ -108,16 +110,19 @@ static void count_sample(struct session *session, struct thread *thread, struct 
 		      wall_ns, cpu_ns);
 }
 
-static void note_stop(struct session *session, enum reason reason)
+static void on_held(void *data, uint64_t asked_ns, uint64_t held_ns, uint64_t released_ns)
+{
+	struct session *session = data;
+	stats_stop(&session->profile->stats, released_ns - asked_ns, released_ns - held_ns);
+	budget_spend(&session->budget, released_ns - asked_ns);
+}
+
+static void note_take(struct session *session, enum reason reason)
 {
 	struct stats *stats = &session->profile->stats;
-	const struct snapshot *snapshot = &session->sampler.snapshot;
 	if (reason == REASON_STOP_TIMEOUT)
 		stats_count(stats, STATS_UNSTOPPABLE, 1);
-	if (snapshot->kind == SNAPSHOT_HELD && snapshot->released_ns)
-		stats_stop(stats, snapshot->released_ns - snapshot->asked_ns,
-			   snapshot->released_ns - snapshot->held_ns);
-	if (snapshot->kind == SNAPSHOT_ASLEEP && !reason)
+	if (session->sampler.snapshot.kind == SNAPSHOT_ASLEEP && !reason)
 		stats_count(stats, STATS_SLEEPERS_UNSTOPPED, 1);
 }
 
@@ -164,7 +169,7 @@ static bool take(struct session *session, struct thread *thread, struct sampled 
 	session->sampler.snapshot.released_ns = 0;
 	session->sampler.keep_codes = wants_capsule(session);
 	enum reason reason = sampler_take(&session->sampler, thread, now, &sample);
-	note_stop(session, reason);
+	note_take(session, reason);
 	if (!reason && session->sampler.keep_codes)
 		save_capsule(session, thread, &sample);
 	if (reason == REASON_NO_THREAD_STATE || reason == REASON_THREAD_GONE)
@@ -322,7 +327,9 @@ static bool round_of_samples(struct session *session, uint64_t tick_ns)
 			break;
 		if (names_is_wanted(session->options, *thread))
 			sample_thread(session, *thread, tick_ns);
+		budget_next_thread(&session->budget);
 	}
+	budget_next_tick(&session->budget);
 	return true;
 }
 
@@ -348,8 +355,10 @@ static void run(struct session *session)
 	uint64_t start_ns = clock_now_ns(), tick_ns, skipped;
 	ticker_init(&session->ticker, options->rate_hz, options->jitter, start_ns,
 		    options->duration_ns);
+	budget_init(&session->budget, options->max_overhead);
 	progress_init(&session->progress, options->quiet, start_ns);
 	stats->interval_ns = session->ticker.period_ns;
+	ticker_limit(&session->ticker, budget_period_ns(&session->budget));
 	stats->late_ns = session->ticker.period_ns / 2;
 	session->previous_tick_ns = start_ns;
 	session->find_interval_ns = FIND_NS_MIN;
@@ -366,13 +375,11 @@ static void run(struct session *session)
 		if (!round_of_samples(session, now_ns))
 			break;
 		session->previous_tick_ns = now_ns;
+		ticker_limit(&session->ticker, budget_period_ns(&session->budget));
 		progress_show(&session->progress, stats, now_ns);
 	}
 	stats->duration_ns = clock_now_ns() - start_ns;
-	if (session->ticker.longest_period_ns > session->ticker.asked_period_ns)
-		stats_note(stats,
-			   "the rate could not be kept and was lowered to %.4g Hz for a while",
-			   1e9 / (double)session->ticker.longest_period_ns);
+	facts_of_rate(session->profile, &session->ticker, &session->budget);
 	progress_clear(&session->progress);
 }
 
@@ -430,6 +437,8 @@ static struct error *open_subject(struct session *session)
 	if (!err && options->libunwind)
 		err = crosscheck_create(session->subject->arch, &session->crosscheck);
 	session->sampler.crosscheck = session->crosscheck;
+	session->sampler.capture.held = on_held;
+	session->sampler.capture.held_data = session;
 	if (err || session->launched)
 		return err;
 	err = try_attach(session);
@@ -445,22 +454,6 @@ static struct error *write_profile(struct session *session)
 	struct error *err = session->options->format->write(session->profile, &writing,
 							    output_stream(session->output));
 	return err ? err : output_commit(no_cleanup(session->output));
-}
-
-/* What pysample counted of itself, for the summary. */
-static void count_reads(struct session *session)
-{
-	static const enum stats_counter counters[] = {
-		[MEMORY_VM_READV] = STATS_READS_VM,
-		[MEMORY_PROC_MEM] = STATS_READS_MEM,
-		[MEMORY_PEEK] = STATS_READS_PEEK,
-	};
-	const struct memory_live *live = &session->subject->live;
-	stats_count(&session->profile->stats, counters[live->method], live->calls);
-	if (live->method != MEMORY_VM_READV)
-		stats_note(&session->profile->stats,
-			   "process_vm_readv is not to be had here: memory was read by %s",
-			   memory_method_name(live->method));
 }
 
 static struct error *name_native_frames(struct session *session)
@@ -510,7 +503,7 @@ static struct error *record(struct session *session)
 	if (session->subject->python_error && !options->native)
 		stats_note(&session->profile->stats, "no Python was sampled: %s",
 			   session->subject->python_error->message);
-	count_reads(session);
+	facts_of_reads(session->profile, &session->subject->live);
 	names_refresh(&session->sampler, session->profile);
 	err = write_profile(session);
 	if (!options->quiet)

@@ -19,6 +19,7 @@ void ticker_init(struct ticker *ticker, double rate_hz, bool jitter, uint64_t st
 		.base_ns = start_ns,
 		.period_ns = (uint64_t)(1e9 / rate_hz),
 		.asked_period_ns = (uint64_t)(1e9 / rate_hz),
+		.floor_ns = (uint64_t)(1e9 / rate_hz),
 		.longest_period_ns = (uint64_t)(1e9 / rate_hz),
 		.good_needed = GOOD_MIN,
 		.end_ns = duration_ns ? start_ns + duration_ns : UINT64_MAX,
@@ -57,11 +58,24 @@ static void adapt(struct ticker *ticker)
 		}
 		ticker->window_ticks = ticker->window_skipped = 0;
 	}
-	if (ticker->period_ns > ticker->asked_period_ns &&
-	    ticker->good_ticks >= ticker->good_needed) {
-		change_period(ticker, ticker->period_ns / 2);
+	if (ticker->period_ns > ticker->floor_ns && ticker->good_ticks >= ticker->good_needed) {
+		uint64_t half_ns = ticker->period_ns / 2;
+		change_period(ticker, half_ns > ticker->floor_ns ? half_ns : ticker->floor_ns);
 		ticker->raised = true;
 	}
+}
+
+void ticker_limit(struct ticker *ticker, uint64_t period_ns)
+{
+	uint64_t asked_ns = ticker->asked_period_ns;
+	uint64_t floor_ns = period_ns > asked_ns ? period_ns : asked_ns;
+	bool at_floor = ticker->period_ns <= ticker->floor_ns;
+	/* Not for a change of a few percent: each begins a new count of ticks. */
+	if (floor_ns <= ticker->floor_ns && floor_ns > ticker->floor_ns - ticker->floor_ns / 8)
+		return;
+	ticker->floor_ns = floor_ns;
+	if (at_floor || ticker->period_ns < floor_ns)
+		change_period(ticker, floor_ns);
 }
 
 void ticker_forgive(struct ticker *ticker)

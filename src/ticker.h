@@ -6,7 +6,7 @@
  * in it with. A fixed period would beat with programs that are periodic themselves. A tick whose time has gone by when the one
  * before is over is skipped, not made up for. When more than half of some hundred ticks were skipped, the period doubles; after
  * some ticks in a row without a skip it halves again, down to what was asked for; each time that this did not last it takes more of
- * them.
+ * them. The period can also be kept from being shorter than a budget allows.
  */
 #pragma once
 
@@ -24,6 +24,7 @@ struct ticker {
 	/* of the current window */
 	uint64_t window_ticks, window_skipped;
 	uint64_t asked_period_ns;
+	uint64_t floor_ns;          /* no period is shorter; at least what was asked for */
 	uint64_t longest_period_ns; /* so far */
 	uint64_t good_ticks;        /* in a row without a skip */
 	uint64_t good_needed;       /* of them before the period halves */
@@ -35,6 +36,8 @@ void ticker_init(struct ticker *ticker, double rate_hz, bool jitter, uint64_t st
 		 uint64_t duration_ns);
 /* What is skipped before the next tick says nothing of the cost of sampling: something else was done that happens once. */
 void ticker_forgive(struct ticker *ticker);
+/* No period shorter than @period_ns from the next tick on, as far as that is longer than what was asked for. */
+void ticker_limit(struct ticker *ticker, uint64_t period_ns);
 /* The time of the next tick, and how many were skipped before it since the one before. False: the run is over. */
 bool ticker_next(struct ticker *ticker, uint64_t now_ns, uint64_t *tick_ns_ret,
 		 uint64_t *skipped_ret);

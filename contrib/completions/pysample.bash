@@ -20,7 +20,7 @@ _pysample_tids() {
 
 _pysample() {
 	local current=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD - 1]} command=record words i
-	local record_options="--pid --duration --rate --output --format --threads --tid --thread-name --gil --mode
+	local record_options="--pid --duration --rate --max-overhead --output --format --threads --tid --thread-name --gil --mode
 		--native --debug-dir --idle --no-idle --no-line --full-paths --weights --no-jitter --nonblocking --unwinder --save-capsules
 		--capsule-every --quiet --help --version"
 	local dump_options="--pid --tid --thread-name --native --debug-dir --full-paths --nonblocking --json --reverse --help --version"
@@ -62,6 +62,7 @@ _pysample() {
 	--unwinder) words="table libunwind" ;;
 	-d | --duration) words="10s 30s 1m 5m" ;;
 	-F | --rate) words="10 50 100 200 1000" ;;
+	--max-overhead) words="0.1% 0.5% 1% 5%" ;;
 	-o | --output)
 		mapfile -t COMPREPLY < <(compgen -f -- "$current")
 		return

@@ -171,6 +171,9 @@ enum reason capture_held(struct capture *capture, const struct thread *thread,
 	reason = copy_held(capture, &stop, wants, grab, data, snapshot);
 	stop_release(capture->stopper, &stop);
 	snapshot->released_ns = clock_now_ns();
+	if (capture->held)
+		capture->held(capture->held_data, snapshot->asked_ns, snapshot->held_ns,
+			      snapshot->released_ns);
 
 	capture->live->held_tid = 0;
 	blocks_end(&snapshot->blocks);

@@ -27,6 +27,9 @@ struct capture {
 	struct memory_live *live;
 	const struct arch *arch;
 	int errnum; /* of the last attach that was refused */
+	/* Told of each capture_held that held its thread, in nanoseconds of the monotonic clock; may be NULL. */
+	void (*held)(void *data, uint64_t asked_ns, uint64_t held_ns, uint64_t released_ns);
+	void *held_data;
 	/* Goes with the registers; read with them once, and again after capture_forget. */
 	uint64_t code_mask;
 	bool has_code_mask;

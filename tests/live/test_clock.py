@@ -2,6 +2,7 @@
 """Time is real: a recording lasts as long as was asked, and its weights add up to the time that passed."""
 
 import json
+import re
 import time
 
 import pytest
@@ -56,6 +57,19 @@ def test_the_rate_is_kept(usual_python, options):
         ticks, _, skipped = outcome.ticks
         assert abs(ticks + skipped - 500) <= 10
         assert outcome.samples >= 0.98 * ticks
+        target.finish()
+
+
+def test_the_rate_is_lowered_to_keep_a_share(usual_python):
+    """--max-overhead 0.5% at 1 kHz: a thread that is always busy is held for no more of its time, and far fewer ticks are made."""
+    with targets.python(usual_python, "busy.py") as target:
+        outcome = runs.record(target, 2, "-F", 1000, "-f", "json", "--max-overhead", "0.5%")
+        document = json.loads(outcome.out)
+        ticks, _, _ = outcome.ticks
+        assert 5 <= ticks < 700
+        held = re.search(r"--max-overhead 0.5%: no thread was held for more than ([0-9.e+-]+) % of the time", outcome.err)
+        assert 0 < float(held.group(1)) <= 0.6, outcome
+        assert held.group(0) in " ".join(document["stats"]["notes"])
         target.finish()
 
 

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "option_value.h"
 #include "options.h"
 
 static struct error *parse(struct options *options, char **words)
@@ -34,7 +35,7 @@ static void durations_have_units(void **state)
 	};
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
 		uint64_t ns = 0;
-		assert_null(options_parse_duration(rows[i].text, &ns));
+		assert_null(option_value_duration(rows[i].text, &ns));
 		assert_int_equal(ns, rows[i].ns);
 	}
 }
@@ -46,7 +47,7 @@ static void what_is_no_duration_is_refused(void **state)
 					     "inf", "9999999h", "5s5", "0x10", "." };
 	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
 		uint64_t ns = 42;
-		struct error *err = options_parse_duration(texts[i], &ns);
+		struct error *err = option_value_duration(texts[i], &ns);
 		assert_non_null(err);
 		assert_int_equal(err->code, ERROR_USAGE);
 		assert_non_null(strstr(err->message, texts[i]));
@@ -67,6 +68,11 @@ static void record_is_the_default(void **state)
 	assert_true(options.writing.threads);
 	assert_true(options.jitter);
 	assert_false(options.idle);
+	assert_true(options.max_overhead == 0);
+	options_deinit(&options);
+
+	assert_null(PARSE(&options, "record", "-p12", "--max-overhead", "0.5%"));
+	assert_true(options.max_overhead == 0.005);
 	options_deinit(&options);
 
 	assert_null(PARSE(&options, "record", "-p12", "-f", "collapsed", "-o", "x.json"));
@@ -109,6 +115,10 @@ static void what_is_wrong_is_named(void **state)
 		{ { "-p", "1", "-F", "0" }, "0" },
 		{ { "-p", "1", "-F", "1e9" }, "1e9" },
 		{ { "-p", "1", "--mode", "fast" }, "fast" },
+		{ { "-p", "1", "--max-overhead", "much" }, "much" },
+		{ { "-p", "1", "--max-overhead", "0%" }, "0%" },
+		{ { "-p", "1", "--max-overhead", "101%" }, "101%" },
+		{ { "-p", "1", "--max-overhead", "1 %" }, "1 %" },
 		{ { "-p", "1", "-f", "svgz" }, "svgz" },
 		{ { "-p", "1", "-o", "x.exe" }, "exe" },
 		{ { "-p" }, "-p" },

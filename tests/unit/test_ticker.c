@@ -117,6 +117,51 @@ static void one_stall_does_not_change_the_rate(void **state)
 	assert_in_range(now - START, 4900 * NS_PER_MS, 5700 * NS_PER_MS);
 }
 
+/* The period is never shorter than the limit, or than what was asked for; small changes of the limit are not followed. */
+static void a_limit_makes_the_period_longer(void **state)
+{
+	struct ticker ticker;
+	ticker_init(&ticker, 1000, false, START, 0);
+	uint64_t tick = START, skipped;
+	ticker_limit(&ticker, 500 * NS_PER_US);
+	assert_int_equal(ticker.period_ns, NS_PER_MS);
+	for (uint64_t i = 0; i < 10; i++) {
+		assert_true(ticker_next(&ticker, tick, &tick, &skipped));
+		assert_int_equal(tick, START + i * NS_PER_MS);
+	}
+	ticker_limit(&ticker, 4 * NS_PER_MS);
+	ticker_limit(&ticker, 3900 * NS_PER_US);
+	for (uint64_t i = 0; i < 100; i++) {
+		assert_true(ticker_next(&ticker, tick, &tick, &skipped));
+		assert_int_equal(tick, START + 10 * NS_PER_MS + i * 4 * NS_PER_MS);
+		assert_int_equal(skipped, 0);
+	}
+	ticker_limit(&ticker, 2 * NS_PER_MS);
+	assert_int_equal(ticker.period_ns, 2 * NS_PER_MS);
+	ticker_limit(&ticker, 0);
+	assert_int_equal(ticker.period_ns, NS_PER_MS);
+}
+
+/* A period that is longer because ticks were skipped is not made shorter by a limit, and raised no further than to it. */
+static void a_limit_and_a_lowered_rate(void **state)
+{
+	struct ticker ticker;
+	ticker_init(&ticker, 1000, false, START, 0);
+	uint64_t tick, skipped, now = START;
+	for (int i = 0; i < 500; i++) {
+		assert_true(ticker_next(&ticker, now, &tick, &skipped));
+		now = (tick > now ? tick : now) + 5 * NS_PER_MS;
+	}
+	assert_int_equal(ticker.period_ns, 4 * NS_PER_MS);
+	ticker_limit(&ticker, 3 * NS_PER_MS);
+	assert_int_equal(ticker.period_ns, 4 * NS_PER_MS);
+	for (int i = 0; i < 2000; i++) {
+		assert_true(ticker_next(&ticker, now, &tick, &skipped));
+		now = tick > now ? tick : now;
+	}
+	assert_int_equal(ticker.period_ns, 3 * NS_PER_MS);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -127,6 +172,8 @@ int main(void)
 		cmocka_unit_test(a_rate_that_can_not_be_kept_is_lowered),
 		cmocka_unit_test(what_is_forgiven_does_not_lower_the_rate),
 		cmocka_unit_test(one_stall_does_not_change_the_rate),
+		cmocka_unit_test(a_limit_makes_the_period_longer),
+		cmocka_unit_test(a_limit_and_a_lowered_rate),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
