@@ -17,6 +17,7 @@ static void forget_thread(void *data, struct thread *thread)
 	if (!sampled)
 		return;
 	plan_vec_deinit(&sampled->plan);
+	free(sampled->sleeps);
 	free(sampled);
 }
 
@@ -160,6 +161,45 @@ static bool is_usable(enum reason taken)
 	return !taken || taken == REASON_DEPTH_LIMIT;
 }
 
+/* A sleeper was held for a register: the next time that it sleeps there it need not be. @slept is what was known of it before. */
+static void remember_sleep(struct sampler *sampler, struct sampled *sampled,
+			   const struct arch_registers *slept)
+{
+	if (!sampled->sleeps)
+		sampled->sleeps = calloc(1, sizeof(*sampled->sleeps));
+	if (sampled->sleeps)
+		sleep_memory_keep(sampled->sleeps, sampler->subject->arch, slept,
+				  &sampler->snapshot.registers, &sampler->native->frames);
+}
+
+/* Walks a sleeper's copy with the registers that it had in the same place. Not REASON_OK: it has to be held. */
+static enum reason walk_remembered(struct sampler *sampler, struct sampled *sampled,
+				   enum reason end)
+{
+	struct arch_registers *registers = &sampler->snapshot.registers;
+	const struct sleep_place *place =
+		sampled->sleeps
+			? sleep_memory_find(sampled->sleeps, sampler->subject->arch, registers)
+			: NULL;
+	if (!place)
+		return end;
+	uint64_t code_mask = registers->code_mask;
+	*registers = place->registers;
+	registers->code_mask = code_mask;
+	enum reason again = native_walk(sampler->native, &sampler->snapshot, &sampled->stack_need);
+	return again || sleep_place_matches(place, &sampler->native->frames) ? again : end;
+}
+
+/* Native frames of the copy, ours or libunwind's. */
+static enum reason walk_copy(struct sampler *sampler, struct sampled *sampled)
+{
+	if (sampler->crosscheck)
+		return sampler->crosscheck_end;
+	enum reason end = native_walk(sampler->native, &sampler->snapshot, &sampled->stack_need);
+	bool lacks = end == REASON_UNKNOWN_REGISTER && sampler->snapshot.kind == SNAPSHOT_ASLEEP;
+	return lacks ? walk_remembered(sampler, sampled, end) : end;
+}
+
 /*
  * The native frames of what was taken. Where more of the stack is needed it is taken again; a sleeper whose walk needs more than sp
  * and pc is held after all, once. Otherwise as take.
@@ -169,12 +209,12 @@ static enum reason walk_native(struct sampler *sampler, struct thread *thread,
 			       enum reason taken, enum reason *end_ret)
 {
 	const struct activity running = { .state = ACTIVITY_RUNNING };
+	struct arch_registers slept = { 0 };
 	for (int i = 0; is_usable(taken); i++) {
-		enum reason end = sampler->crosscheck
-					  ? sampler->crosscheck_end
-					  : native_walk(sampler->native, &sampler->snapshot,
-							&sampled->stack_need);
+		enum reason end = walk_copy(sampler, sampled);
 		*end_ret = end;
+		if (!end && slept.known && sampler->snapshot.kind == SNAPSHOT_HELD)
+			remember_sleep(sampler, sampled, &slept);
 		capture_forget(&sampler->capture, sampler->native->lost);
 		bool cut = end == REASON_STACK_CUT,
 		     asleep = sampler->snapshot.kind == SNAPSHOT_ASLEEP;
@@ -183,6 +223,8 @@ static enum reason walk_native(struct sampler *sampler, struct thread *thread,
 			break;
 		plan_add(&sampled->plan, &sampler->native->missing);
 		sampler->hold = !cut;
+		if (sampler->hold)
+			slept = sampler->snapshot.registers;
 		taken = take(sampler, thread, sampled, cut && asleep ? now : &running);
 		sampler->hold = false;
 	}

@@ -16,6 +16,7 @@
 #include "python/code.h"
 #include "python/frames.h"
 #include "resolve.h"
+#include "sleep_memory.h"
 #include "snapshot/capture.h"
 #include "subject.h"
 #include "unwind/crosscheck.h"
@@ -29,11 +30,12 @@ struct sampled {
 	unsigned lists_wait;     /* rounds until the lists are asked for it again, */
 	unsigned lists_pause;    /* longer each time that they did not know it */
 	struct plan plan;
-	uint64_t stack_need;   /* bytes of stack that its native walk needed lately */
-	struct activity last;  /* when its stack was last taken asleep */
-	bool has_last;         /* the user's stack of that moment is still its stack */
-	char python_name[128]; /* "" as long as none is known */
-	uint64_t user_id;      /* the user's, 0 at first */
+	uint64_t stack_need;         /* bytes of stack that its native walk needed lately */
+	struct sleep_memory *sleeps; /* NULL: it was never held for a register */
+	struct activity last;        /* when its stack was last taken asleep */
+	bool has_last;               /* the user's stack of that moment is still its stack */
+	char python_name[128];       /* "" as long as none is known */
+	uint64_t user_id;            /* the user's, 0 at first */
 	uint64_t user_stack;
 	uint64_t user_time_ns;
 	uint64_t user_cpu_ns;

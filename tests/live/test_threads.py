@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Only threads that run are stopped; sleepers are seen without being disturbed."""
 
+import re
 import time
 
 import pytest
@@ -67,6 +68,24 @@ def test_case_10_a_thread_that_falls_asleep_under_the_stop_is_rare(usual_python,
         after = target.count()["epoll_wait"]
         assert after[0] - before[0] > 1000
         assert after[1] - before[1] <= 15
+        target.finish()
+
+
+@pytest.mark.slow
+def test_case_10_with_native_frames_a_sleeper_is_held_once(usual_python, helpers):
+    """
+    Given 24 threads that wake every 30 ms and sleep again in the same place, their native stacks at 100 Hz over 3 s cost a stop
+    a thread, where unwinding needs a register that only a stop tells, and few more. The main thread is busy.
+    """
+    with targets.python(usual_python, "parked.py", helpers, 12, 12, 30, "epoll_wait") as target:
+        before = target.count()["epoll_wait"]
+        outcome = runs.record(target, 3, "-F", 100, "--native", "--idle")
+        after = target.count()["epoll_wait"]
+        assert after[0] - before[0] > 1000
+        assert after[1] - before[1] <= 24 + 15
+        of_main, stopped = outcome.ticks[0], int(re.search(r"(\d+) threads stopped", outcome.err).group(1))
+        assert stopped <= of_main + 24 + 50, outcome
+        assert outcome.samples > 24 * 250 and outcome.complete_percent >= 99, outcome
         target.finish()
 
 
