@@ -10,8 +10,11 @@
 #include "base/clock.h"
 #include "python/threadnames.h"
 
-/* Threads may name themselves late; a name is at most this old. */
-#define REFRESH_NS NS_PER_S
+/* Threads may name themselves late, most of them soon after they start: a name is at most that old, at first and in the long run. */
+#define REFRESH_NS_MIN NS_PER_S
+#define REFRESH_NS_MAX (8 * NS_PER_S)
+/* Where threads come and go, that is no reason to read all names at each tick. */
+#define REFRESH_NS_CHANGED (100 * NS_PER_MS)
 
 static void set_python_name(struct subject *subject, struct profile *profile, struct thread *thread,
 			    const struct threadnames *names)
@@ -58,10 +61,13 @@ void names_refresh(struct sampler *sampler, struct profile *profile)
 void names_refresh_if_due(struct sampler *sampler, struct profile *profile, uint64_t now_ns)
 {
 	struct subject *subject = sampler->subject;
-	if (now_ns < subject->names_due_ns &&
-	    subject->names_thread_count == subject->threads.list.count)
+	bool same_threads = subject->names_thread_count == subject->threads.list.count;
+	uint64_t pause_ns = same_threads ? subject->names_pause_ns : REFRESH_NS_CHANGED;
+	if (subject->names_pause_ns && now_ns - subject->names_read_ns < pause_ns)
 		return;
-	subject->names_due_ns = now_ns + REFRESH_NS;
+	pause_ns = same_threads ? 2 * subject->names_pause_ns : REFRESH_NS_MIN;
+	subject->names_pause_ns = pause_ns < REFRESH_NS_MAX ? pause_ns : REFRESH_NS_MAX;
+	subject->names_read_ns = now_ns;
 	subject->names_thread_count = subject->threads.list.count;
 	names_refresh(sampler, profile);
 }

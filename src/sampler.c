@@ -11,6 +11,9 @@
 /* How often a thread is taken again because its stack was not wholly copied: it doubles each time. */
 #define RETAKES_MAX 6
 
+/* Looks at the same sleep before the cheaper ones begin. */
+#define RESTS_MIN 8
+
 static void forget_thread(void *data, struct thread *thread)
 {
 	struct sampled *sampled = thread->attached;
@@ -70,6 +73,26 @@ void sampler_learn(struct sampler *sampler, struct thread *thread)
 	struct sampled *sampled = sampler_of(thread);
 	if (sampled)
 		grab_learn_thread_pointer(sampler, thread, sampled);
+}
+
+void sampler_look(struct thread *thread, struct sampled *sampled, bool count,
+		  struct activity *activity_ret)
+{
+	struct activity_files *files = &thread->files;
+	if (sampled->rests >= RESTS_MIN && activity_rests(files, &sampled->resting)) {
+		*activity_ret = sampled->resting;
+		return;
+	}
+	struct activity now;
+	activity_look(files, &now);
+	bool asleep = now.state == ACTIVITY_BLOCKED || now.state == ACTIVITY_STOPPED;
+	if (asleep && (count || files->schedstat_fd >= 0))
+		activity_count(files, &now);
+	/* The counts before and after this look are the same, so what it saw was so at the second one too. */
+	bool same = asleep && activity_same_sleep(&sampled->resting, &now);
+	sampled->rests = same ? sampled->rests + 1 : 0;
+	sampled->resting = now;
+	*activity_ret = now;
 }
 
 static struct capture_wants wants_of(const struct sampler *sampler, const struct grab *grab)

@@ -32,6 +32,8 @@ struct sampled {
 	struct plan plan;
 	uint64_t stack_need;         /* bytes of stack that its native walk needed lately */
 	struct sleep_memory *sleeps; /* NULL: it was never held for a register */
+	struct activity resting;     /* the last look at it, */
+	unsigned rests;              /* and how many looks in a row found the same sleep */
 	struct activity last;        /* when its stack was last taken asleep */
 	bool has_last;               /* the user's stack of that moment is still its stack */
 	char python_name[128];       /* "" as long as none is known */
@@ -90,6 +92,13 @@ struct sampled *sampler_of(struct thread *thread);
 
 /* Finds out without a stop what the interpreters' lists say of @thread. */
 void sampler_learn(struct sampler *sampler, struct thread *thread);
+
+/*
+ * What @thread is doing, counted if it sleeps and that costs little or @count says so. One that has slept for many looks is looked
+ * at in a cheaper way, which does not notice that it was woken before it is on a CPU.
+ */
+void sampler_look(struct thread *thread, struct sampled *sampled, bool count,
+		  struct activity *activity_ret);
 
 /*
  * Takes the stack of @thread, which is as @now says (counted, if it sleeps). REASON_NO_THREAD_STATE: it is no Python thread, which

@@ -219,8 +219,8 @@ static void sample_thread(struct session *session, struct thread *thread, uint64
 	uint64_t since_ns = sampled->user_time_ns, seen_ns = now_ns;
 	sampled->user_time_ns = now_ns;
 
-	struct activity now = { 0 };
-	activity_look(&thread->files, &now);
+	struct activity now;
+	sampler_look(thread, sampled, session->options->idle, &now);
 	if (now.state == ACTIVITY_ENDED)
 		return;
 	bool asleep = now.state != ACTIVITY_RUNNING;
@@ -229,8 +229,6 @@ static void sample_thread(struct session *session, struct thread *thread, uint64
 		return;
 	if (asleep && !session->options->idle)
 		return;
-	if (asleep)
-		activity_count(&thread->files, &now);
 
 	bool has;
 	if (asleep && still_asleep(sampled, &now)) {

@@ -48,8 +48,9 @@ struct subject {
 	struct error *python_error; /* why there is no runtime; NULL if there is one */
 	struct threads threads;
 	uint64_t image_number;     /* grows with each exec that was noticed */
-	uint64_t names_due_ns;     /* when names of threads are to be read again (names.h), */
-	size_t names_thread_count; /* or as soon as there is another number of threads */
+	uint64_t names_read_ns;    /* when names of threads were last read (names.h), */
+	uint64_t names_pause_ns;   /* how long they will do; 0: never read yet, */
+	size_t names_thread_count; /* and how many threads there were */
 };
 
 /*

@@ -54,6 +54,16 @@ static ssize_t read_once(const struct activity_files *files, const char *name, c
 	return -1;
 }
 
+/* The words after the number: six arguments, sp and pc; one more is too many. */
+#define SYSCALL_WORDS 9
+
+static bool parse_address(const char *text, uint64_t *value_ret)
+{
+	char *end;
+	*value_ret = strtoull(text, &end, 0);
+	return end != text && (*end == ' ' || *end == '\n' || !*end);
+}
+
 bool activity_parse_syscall(const char *text, struct activity *activity)
 {
 	if (!strncmp(text, "running", 7)) {
@@ -63,25 +73,24 @@ bool activity_parse_syscall(const char *text, struct activity *activity)
 		return true;
 	}
 
-	/* "NR arg0 … arg5 SP PC", or "-1 SP PC" outside a system call. */
+	/* "NR arg0 … arg5 SP PC", or "-1 SP PC" outside a system call: of many threads at each tick, so no word more than needed. */
 	char *end;
 	long number = strtol(text, &end, 10);
 	if (end == text)
 		return false;
-	uint64_t values[8];
+	const char *word[SYSCALL_WORDS];
 	size_t count = 0;
-	for (; count < 8; count++) {
-		const char *at = end;
-		values[count] = strtoull(at, &end, 0);
-		if (end == at)
-			break;
-	}
+	for (const char *p = end; (p = strchr(p, ' ')) && count < SYSCALL_WORDS; p++)
+		word[count++] = p;
 	if (count != (number < 0 ? 2 : 8))
+		return false;
+	uint64_t sp, pc;
+	if (!parse_address(word[count - 2], &sp) || !parse_address(word[count - 1], &pc))
 		return false;
 	activity->state = ACTIVITY_BLOCKED;
 	activity->syscall = number < 0 ? ACTIVITY_NO_SYSCALL : number;
-	activity->sp = values[count - 2];
-	activity->pc = values[count - 1];
+	activity->sp = sp;
+	activity->pc = pc;
 	return true;
 }
 
@@ -166,20 +175,43 @@ static bool read_switches(const struct activity_files *files, uint64_t *switches
 	return true;
 }
 
+/* "CPU-ns WAIT-ns RUNS" */
+static bool parse_schedstat(const char *text, struct activity *activity)
+{
+	char *end, *end_of_wait, *end_of_runs;
+	uint64_t cpu_ns = strtoull(text, &end, 10);
+	strtoull(end, &end_of_wait, 10);
+	uint64_t runs = strtoull(end_of_wait, &end_of_runs, 10);
+	if (end == text || end_of_wait == end || end_of_runs == end_of_wait)
+		return false;
+	activity->cpu_ns = cpu_ns;
+	activity->runs = runs;
+	return true;
+}
+
 void activity_count(struct activity_files *files, struct activity *activity)
 {
 	char text[128], state;
-	uint64_t ticks, wait_ns;
+	uint64_t ticks;
 	if (files->schedstat_fd >= 0) {
 		activity->counted = read_again(files->schedstat_fd, text, sizeof(text)) > 0 &&
-				    sscanf(text, "%" SCNu64 " %" SCNu64 " %" SCNu64,
-					   &activity->cpu_ns, &wait_ns, &activity->runs) == 3;
+				    parse_schedstat(text, activity);
 		return;
 	}
 	activity->counted =
 		read_stat(files, &state, &ticks) && read_switches(files, &activity->runs);
 	if (activity->counted)
 		activity->cpu_ns = ticks * (NS_PER_S / (uint64_t)sysconf(_SC_CLK_TCK));
+}
+
+bool activity_rests(struct activity_files *files, const struct activity *last)
+{
+	struct activity now = { 0 };
+	/* A kernel that does not count says 0. */
+	if (files->schedstat_fd < 0 || !last->counted || !last->runs)
+		return false;
+	activity_count(files, &now);
+	return now.counted && now.runs == last->runs && now.cpu_ns == last->cpu_ns;
 }
 
 bool activity_same_sleep(const struct activity *a, const struct activity *b)

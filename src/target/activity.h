@@ -51,6 +51,11 @@ void activity_look(struct activity_files *files, struct activity *activity);
 void activity_look_closely(struct activity_files *files, struct activity *activity);
 /* cpu_ns and runs: one more read. */
 void activity_count(struct activity_files *files, struct activity *activity);
+/*
+ * True if the thread has not been put on a CPU since @last, a counted look at a blocked one: a third of the cost of a look. It may
+ * have been woken and wait for a CPU. False if it can not be told.
+ */
+bool activity_rests(struct activity_files *files, const struct activity *last);
 /* Both looks were at the same uninterrupted sleep. False unless both are counted. */
 bool activity_same_sleep(const struct activity *a, const struct activity *b);
 

@@ -267,6 +267,7 @@ static void a_probe_leaves_a_sleeper_asleep(void **state)
 	activity_look(&files, &after);
 	activity_count(&files, &after);
 	assert_true(activity_same_sleep(&before, &after));
+	assert_true(activity_rests(&files, &before));
 
 	/* And a real stop is seen as what it is. */
 	struct stopper stopper;
@@ -275,6 +276,7 @@ static void a_probe_leaves_a_sleeper_asleep(void **state)
 	assert_true(stop_is_held(&stop));
 	stop_release(&stopper, &stop);
 	assert_true(comes_to(pid, "S"));
+	assert_false(activity_rests(&files, &before));
 	activity_look(&files, &after);
 	activity_count(&files, &after);
 	assert_false(activity_same_sleep(&before, &after));
