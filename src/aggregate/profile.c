@@ -45,10 +45,11 @@ void profile_destroy(struct profile *profile)
 	profile_stacks_deinit(&profile->stacks);
 	profile_threads_deinit(&profile->threads);
 	profile_samples_deinit(&profile->samples);
-	hash_deinit(&profile->function_index);
-	hash_deinit(&profile->frame_index);
-	hash_deinit(&profile->stack_index);
-	hash_deinit(&profile->sample_index);
+	idset_deinit(&profile->function_index);
+	idset_deinit(&profile->frame_index);
+	idset_deinit(&profile->stack_index);
+	idset_deinit(&profile->sample_index);
+	profile_steps_deinit(&profile->last);
 	free(profile);
 }
 
@@ -76,15 +77,29 @@ static uint64_t key_of(uint32_t high, uint32_t low)
 	return (uint64_t)high << 32 | low;
 }
 
-/* Ids are kept as id + 1, since a value must not be NULL; so an unknown key gives PROFILE_NONE. */
-static uint32_t index_get(const struct hash *index, uint64_t key)
+static uint64_t function_key(const void *data, uint32_t id)
 {
-	return (uint32_t)(uintptr_t)hash_get(index, key) - 1;
+	const struct profile_function *function =
+		&((const struct profile *)data)->functions.items[id];
+	return key_of(function->name, function->file);
 }
 
-static bool index_set(struct hash *index, uint64_t key, uint32_t id)
+static uint64_t frame_key(const void *data, uint32_t id)
 {
-	return hash_set(index, key, (void *)((uintptr_t)id + 1));
+	const struct profile_frame *frame = &((const struct profile *)data)->frames.items[id];
+	return key_of(frame->function, frame->line);
+}
+
+static uint64_t stack_key(const void *data, uint32_t id)
+{
+	const struct profile_stack *stack = &((const struct profile *)data)->stacks.items[id];
+	return key_of(stack->parent, stack->frame);
+}
+
+static uint64_t sample_key(const void *data, uint32_t id)
+{
+	const struct profile_sample *sample = &((const struct profile *)data)->samples.items[id];
+	return key_of(sample->thread, sample->stack);
 }
 
 uint32_t profile_function(struct profile *profile, const char *name, const char *file,
@@ -96,7 +111,7 @@ uint32_t profile_function(struct profile *profile, const char *name, const char 
 		return PROFILE_NONE;
 
 	uint64_t key = key_of(name_id, file_id);
-	uint32_t head = index_get(&profile->function_index, key);
+	uint32_t head = idset_get(&profile->function_index, key, function_key, profile);
 	for (uint32_t id = head; id != PROFILE_NONE; id = profile->functions.items[id].next) {
 		const struct profile_function *function = &profile->functions.items[id];
 		if (function->firstlineno == firstlineno && function->kind == kind)
@@ -104,17 +119,20 @@ uint32_t profile_function(struct profile *profile, const char *name, const char 
 	}
 
 	uint32_t id = (uint32_t)profile->functions.count;
-	if (!profile_functions_reserve(&profile->functions, (size_t)id + 1) ||
-	    !index_set(&profile->function_index, key, id))
+	struct profile_function *function = profile_functions_append(&profile->functions);
+	if (!function)
 		return PROFILE_NONE;
-	*profile_functions_append(&profile->functions) = (struct profile_function){
+	*function = (struct profile_function){
 		.name = name_id,
 		.file = file_id,
 		.firstlineno = firstlineno,
 		.kind = kind,
 		.next = head,
 	};
-	return id;
+	if (idset_put(&profile->function_index, id, function_key, profile))
+		return id;
+	profile->functions.count--;
+	return PROFILE_NONE;
 }
 
 uint32_t profile_frame(struct profile *profile, uint32_t function, uint32_t line)
@@ -122,16 +140,19 @@ uint32_t profile_frame(struct profile *profile, uint32_t function, uint32_t line
 	if (function == PROFILE_NONE)
 		return PROFILE_NONE;
 	uint64_t key = key_of(function, line);
-	uint32_t id = index_get(&profile->frame_index, key);
+	uint32_t id = idset_get(&profile->frame_index, key, frame_key, profile);
 	if (id != PROFILE_NONE)
 		return id;
 
 	id = (uint32_t)profile->frames.count;
-	if (!profile_frames_reserve(&profile->frames, (size_t)id + 1) ||
-	    !index_set(&profile->frame_index, key, id))
+	struct profile_frame *frame = profile_frames_append(&profile->frames);
+	if (!frame)
 		return PROFILE_NONE;
-	*profile_frames_append(&profile->frames) = (struct profile_frame){ function, line };
-	return id;
+	*frame = (struct profile_frame){ function, line };
+	if (idset_put(&profile->frame_index, id, frame_key, profile))
+		return id;
+	profile->frames.count--;
+	return PROFILE_NONE;
 }
 
 uint32_t profile_thread(struct profile *profile, pid_t tid, const char *kernel_name)
@@ -180,30 +201,51 @@ const char *profile_thread_name(const struct profile *profile, uint32_t thread)
 static uint32_t stack_child(struct profile *profile, uint32_t parent, uint32_t frame)
 {
 	uint64_t key = key_of(parent, frame);
-	uint32_t id = index_get(&profile->stack_index, key);
+	uint32_t id = idset_get(&profile->stack_index, key, stack_key, profile);
 	if (id != PROFILE_NONE)
 		return id;
 
 	id = (uint32_t)profile->stacks.count;
-	if (id >= profile->stacks_max ||
-	    !profile_stacks_reserve(&profile->stacks, (size_t)id + 1) ||
-	    !index_set(&profile->stack_index, key, id))
+	struct profile_stack *stack =
+		id < profile->stacks_max ? profile_stacks_append(&profile->stacks) : NULL;
+	if (!stack)
 		return PROFILE_NONE;
-	*profile_stacks_append(&profile->stacks) = (struct profile_stack){ parent, frame };
-	return id;
+	*stack = (struct profile_stack){ parent, frame };
+	if (idset_put(&profile->stack_index, id, stack_key, profile))
+		return id;
+	profile->stacks.count--;
+	return PROFILE_NONE;
+}
+
+/* How many of the frames are those that the last stack began with; @stack_ret is the stack down to there. */
+static size_t last_in_common(const struct profile *profile, const uint32_t *frames, size_t count,
+			     uint32_t *stack_ret)
+{
+	size_t common = 0;
+	while (common < count && common < profile->last.count &&
+	       profile->last.items[common].frame == frames[common])
+		common++;
+	*stack_ret = common ? profile->last.items[common - 1].stack : PROFILE_NONE;
+	return common;
 }
 
 enum reason profile_stack(struct profile *profile, const uint32_t *frames, size_t count,
 			  uint32_t *stack_ret)
 {
-	uint32_t stack = PROFILE_NONE;
-	for (size_t i = 0; i < count; i++) {
+	uint32_t stack;
+	size_t common = last_in_common(profile, frames, count, &stack);
+	profile->last.count = common;
+	for (size_t i = common; i < count; i++) {
 		if (frames[i] == PROFILE_NONE)
 			return REASON_NO_MEMORY;
 		stack = stack_child(profile, stack, frames[i]);
 		if (stack == PROFILE_NONE)
 			return profile->stacks.count >= profile->stacks_max ? REASON_LIMIT
 									    : REASON_NO_MEMORY;
+		struct profile_step *last = profile_steps_append(&profile->last);
+		if (!last)
+			return REASON_NO_MEMORY;
+		*last = (struct profile_step){ frames[i], stack };
 	}
 	*stack_ret = stack;
 	return REASON_OK;
@@ -214,7 +256,7 @@ static struct profile_sample *sample_find(struct profile *profile, uint32_t thre
 					  enum reason end, unsigned flags)
 {
 	uint64_t key = key_of(thread, stack);
-	uint32_t head = index_get(&profile->sample_index, key);
+	uint32_t head = idset_get(&profile->sample_index, key, sample_key, profile);
 	for (uint32_t id = head; id != PROFILE_NONE; id = profile->samples.items[id].next) {
 		struct profile_sample *sample = &profile->samples.items[id];
 		if (sample->end == end && sample->flags == flags)
@@ -222,10 +264,9 @@ static struct profile_sample *sample_find(struct profile *profile, uint32_t thre
 	}
 
 	uint32_t id = (uint32_t)profile->samples.count;
-	if (!profile_samples_reserve(&profile->samples, (size_t)id + 1) ||
-	    !index_set(&profile->sample_index, key, id))
-		return NULL;
 	struct profile_sample *sample = profile_samples_append(&profile->samples);
+	if (!sample)
+		return NULL;
 	*sample = (struct profile_sample){
 		.thread = thread,
 		.stack = stack,
@@ -233,7 +274,10 @@ static struct profile_sample *sample_find(struct profile *profile, uint32_t thre
 		.end = (uint16_t)end,
 		.next = head,
 	};
-	return sample;
+	if (idset_put(&profile->sample_index, id, sample_key, profile))
+		return sample;
+	profile->samples.count--;
+	return NULL;
 }
 
 enum reason profile_count(struct profile *profile, uint32_t thread, uint32_t stack, enum reason end,

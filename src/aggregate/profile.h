@@ -20,7 +20,7 @@
 
 #include "aggregate/stats.h"
 #include "base/error.h"
-#include "base/hash.h"
+#include "base/idset.h"
 #include "base/intern.h"
 #include "base/reason.h"
 #include "base/vec.h"
@@ -52,6 +52,12 @@ struct profile_frame {
 struct profile_stack {
 	uint32_t parent; /* PROFILE_NONE: this is the outermost frame */
 	uint32_t frame;
+};
+
+/* A frame of a stack, and the stack down to it. */
+struct profile_step {
+	uint32_t frame;
+	uint32_t stack;
 };
 
 struct profile_thread {
@@ -110,6 +116,7 @@ struct profile_facts {
 DEFINE_VEC(struct profile_functions, profile_functions, struct profile_function);
 DEFINE_VEC(struct profile_frames, profile_frames, struct profile_frame);
 DEFINE_VEC(struct profile_stacks, profile_stacks, struct profile_stack);
+DEFINE_VEC(struct profile_steps, profile_steps, struct profile_step);
 DEFINE_VEC(struct profile_threads, profile_threads, struct profile_thread);
 DEFINE_VEC(struct profile_samples, profile_samples, struct profile_sample);
 
@@ -125,11 +132,13 @@ struct profile {
 	struct profile_samples samples;
 	uint32_t stacks_max; /* PROFILE_STACKS_MAX; tests lower it */
 
-	/* Ids + 1 by key; private. */
-	struct hash function_index; /* name << 32 | file → first of a chain */
-	struct hash frame_index;    /* function << 32 | line */
-	struct hash stack_index;    /* parent << 32 | frame */
-	struct hash sample_index;   /* thread << 32 | stack → first of a chain */
+	/* Private. */
+	struct idset function_index; /* by name and file, the first of a chain */
+	struct idset frame_index;    /* by function and line */
+	struct idset stack_index;    /* by parent and frame */
+	struct idset sample_index;   /* by thread and stack, the first of a chain */
+	/* The frames that profile_stack last had and the stack down to each: the next ones begin alike as a rule. */
+	struct profile_steps last;
 };
 
 struct error *profile_create(struct profile **profile_ret);

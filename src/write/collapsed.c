@@ -102,18 +102,22 @@ static struct error *add_samples(struct collapsed *c, struct fold *fold)
 	return NULL;
 }
 
-static void print_line(struct collapsed *c, struct fold *fold, const struct fold_line *line,
+/* False without memory. */
+static bool print_line(struct collapsed *c, struct fold *fold, const struct fold_line *line,
 		       FILE *stream)
 {
-	fputs(intern_text(&c->texts, line->group), stream);
 	size_t count;
 	const uint32_t *path = fold_path(fold, line->node, &count);
+	if (!path)
+		return false;
+	fputs(intern_text(&c->texts, line->group), stream);
 	for (size_t i = 0; i < count; i++) {
 		if (i)
 			fputc(';', stream);
 		fputs(intern_text(&c->texts, path[i]), stream);
 	}
 	fprintf(stream, "%s %" PRIu64 "\n", count ? "" : "[no frames]", line->weight);
+	return true;
 }
 
 static struct error *collapsed_write(const struct profile *profile,
@@ -135,9 +139,10 @@ static struct error *collapsed_write(const struct profile *profile,
 		return err;
 
 	fold_sort(fold);
-	for (size_t i = 0; i < fold->lines.count && !ferror(stream); i++)
-		print_line(&c, fold, &fold->lines.items[i], stream);
-	return NULL;
+	bool ok = true;
+	for (size_t i = 0; ok && i < fold->lines.count && !ferror(stream); i++)
+		ok = print_line(&c, fold, &fold->lines.items[i], stream);
+	return ok ? NULL : error_no_memory();
 }
 
 const struct writer collapsed_writer = {

@@ -3,61 +3,78 @@
 #include "write/fold.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 static uint64_t key_of(uint32_t high, uint32_t low)
 {
 	return (uint64_t)high << 32 | low;
 }
 
-/* The node of @label under @parent, new or old; PROFILE_NONE without memory. */
-static uint32_t fold_child(struct fold *fold, struct hash *index, uint32_t parent, uint32_t label)
+static uint64_t node_key(const void *data, uint32_t id)
 {
-	uint64_t key = key_of(parent, label);
-	uint32_t id = (uint32_t)(uintptr_t)hash_get(index, key) - 1;
-	if (id != PROFILE_NONE)
+	const struct fold_node *node = &((const struct fold *)data)->nodes.items[id];
+	return key_of(node->parent, node->label);
+}
+
+static uint64_t line_key(const void *data, uint32_t id)
+{
+	const struct fold_line *line = &((const struct fold *)data)->lines.items[id];
+	return key_of(line->group, line->node);
+}
+
+/* The node of @label under @parent, new or old; PROFILE_NONE without memory. */
+static uint32_t fold_child(struct fold *fold, struct idset *index, uint32_t parent, uint32_t label)
+{
+	uint32_t id = idset_get(index, key_of(parent, label), node_key, fold);
+	if (id != IDSET_NONE)
 		return id;
 	id = (uint32_t)fold->nodes.count;
-	if (!fold_nodes_reserve(&fold->nodes, (size_t)id + 1) ||
-	    !hash_set(index, key, (void *)((uintptr_t)id + 1)))
+	struct fold_node *node = fold_nodes_append(&fold->nodes);
+	if (!node)
 		return PROFILE_NONE;
-	*fold_nodes_append(&fold->nodes) = (struct fold_node){ parent, label };
-	return id;
+	*node = (struct fold_node){ parent, label };
+	return idset_put(index, id, node_key, fold) ? id : PROFILE_NONE;
 }
 
 /* Parents come before their children, so one pass meets only merged parents. */
-static bool fold_merge(struct fold *fold, const struct profile *profile, const uint32_t *labels)
+static bool fold_merge(struct fold *fold)
 {
-	struct hash index = { 0 };
+	const struct profile *profile = fold->profile;
+	fold->node_of_stack = calloc(profile->stacks.count + 1, sizeof(*fold->node_of_stack));
+	if (!fold->node_of_stack)
+		return false;
+	struct idset index = { 0 };
 	bool ok = true;
 	for (size_t i = 0; ok && i < profile->stacks.count; i++) {
 		const struct profile_stack *stack = &profile->stacks.items[i];
 		uint32_t parent = stack->parent == PROFILE_NONE
 					  ? PROFILE_NONE
 					  : fold->node_of_stack[stack->parent];
-		uint32_t node = fold_child(fold, &index, parent, labels[stack->frame]);
+		uint32_t node = fold_child(fold, &index, parent, fold->labels[stack->frame]);
 		fold->node_of_stack[i] = node;
 		ok = node != PROFILE_NONE;
 	}
-	hash_deinit(&index);
+	idset_deinit(&index);
 	return ok;
 }
 
-/* Frames of the deepest stack. */
-static bool fold_reserve_path(struct fold *fold)
+static uint64_t label_key(const void *labels, uint32_t id)
 {
-	size_t count = fold->nodes.count;
-	_cleanup_free_ uint32_t *depths = calloc(count + 1, sizeof(*depths));
-	if (!depths)
-		return false;
-	uint32_t deepest = 0;
-	for (size_t i = 0; i < count; i++) {
-		uint32_t parent = fold->nodes.items[i].parent;
-		depths[i] = parent == PROFILE_NONE ? 1 : depths[parent] + 1;
-		if (depths[i] > deepest)
-			deepest = depths[i];
+	return ((const uint32_t *)labels)[id];
+}
+
+/* Two frames with the same label are what makes stacks equal. */
+static bool find_equal_labels(const struct profile *profile, const uint32_t *labels, bool *any_ret)
+{
+	struct idset seen = { 0 };
+	bool ok = true, any = false;
+	for (uint32_t i = 0; ok && !any && i < profile->frames.count; i++) {
+		any = idset_get(&seen, labels[i], label_key, labels) != IDSET_NONE;
+		ok = idset_put(&seen, i, label_key, labels);
 	}
-	fold->path = calloc((size_t)deepest + 1, sizeof(*fold->path));
-	return fold->path;
+	idset_deinit(&seen);
+	*any_ret = any;
+	return ok;
 }
 
 struct error *fold_create(const struct profile *profile, const uint32_t *labels,
@@ -66,8 +83,14 @@ struct error *fold_create(const struct profile *profile, const uint32_t *labels,
 	_cleanup_fold_ struct fold *fold = calloc(1, sizeof(*fold));
 	if (!fold)
 		return error_no_memory();
-	fold->node_of_stack = calloc(profile->stacks.count + 1, sizeof(*fold->node_of_stack));
-	if (!fold->node_of_stack || !fold_merge(fold, profile, labels) || !fold_reserve_path(fold))
+	size_t size = profile->frames.count * sizeof(*labels);
+	fold->profile = profile;
+	fold->labels = malloc(size + 1);
+	if (!fold->labels)
+		return error_no_memory();
+	memcpy(fold->labels, labels, size);
+	bool merges;
+	if (!find_equal_labels(profile, labels, &merges) || (merges && !fold_merge(fold)))
 		return error_no_memory();
 	*fold_ret = no_cleanup(fold);
 	return NULL;
@@ -77,11 +100,12 @@ void fold_destroy(struct fold *fold)
 {
 	if (!fold)
 		return;
+	free(fold->labels);
 	free(fold->node_of_stack);
 	free(fold->path);
 	fold_nodes_deinit(&fold->nodes);
 	fold_lines_deinit(&fold->lines);
-	hash_deinit(&fold->line_index);
+	idset_deinit(&fold->line_index);
 	free(fold);
 }
 
@@ -89,20 +113,20 @@ struct error *fold_add(struct fold *fold, uint32_t group, uint32_t stack, uint64
 {
 	if (!weight)
 		return NULL;
-	uint32_t node = stack == PROFILE_NONE ? PROFILE_NONE : fold->node_of_stack[stack];
-	uint64_t key = key_of(group, node);
-	uintptr_t known = (uintptr_t)hash_get(&fold->line_index, key);
-	if (known) {
-		fold->lines.items[known - 1].weight += weight;
+	bool merged = stack != PROFILE_NONE && fold->node_of_stack;
+	uint32_t node = merged ? fold->node_of_stack[stack] : stack;
+	uint32_t known = idset_get(&fold->line_index, key_of(group, node), line_key, fold);
+	if (known != IDSET_NONE) {
+		fold->lines.items[known].weight += weight;
 		return NULL;
 	}
 
-	size_t count = fold->lines.count;
-	if (!fold_lines_reserve(&fold->lines, count + 1) ||
-	    !hash_set(&fold->line_index, key, (void *)(count + 1)))
+	uint32_t id = (uint32_t)fold->lines.count;
+	struct fold_line *line = fold_lines_append(&fold->lines);
+	if (!line)
 		return error_no_memory();
-	*fold_lines_append(&fold->lines) = (struct fold_line){ group, node, weight };
-	return NULL;
+	*line = (struct fold_line){ group, node, weight };
+	return idset_put(&fold->line_index, id, line_key, fold) ? NULL : error_no_memory();
 }
 
 static int compare_lines(const void *a, const void *b)
@@ -122,17 +146,33 @@ void fold_sort(struct fold *fold)
 		qsort(fold->lines.items, fold->lines.count, sizeof(*fold->lines.items),
 		      compare_lines);
 	/* Line numbers are no longer what the index says. */
-	hash_deinit(&fold->line_index);
+	idset_deinit(&fold->line_index);
+}
+
+/* The label of @node; @node becomes its parent. */
+static uint32_t step_up(const struct fold *fold, uint32_t *node)
+{
+	if (fold->node_of_stack) {
+		const struct fold_node *merged = &fold->nodes.items[*node];
+		*node = merged->parent;
+		return merged->label;
+	}
+	const struct profile_stack *stack = &fold->profile->stacks.items[*node];
+	*node = stack->parent;
+	return fold->labels[stack->frame];
 }
 
 const uint32_t *fold_path(struct fold *fold, uint32_t node, size_t *count_ret)
 {
 	size_t count = 0;
-	for (uint32_t n = node; n != PROFILE_NONE; n = fold->nodes.items[n].parent)
-		count++;
+	for (uint32_t n = node; n != PROFILE_NONE; count++)
+		step_up(fold, &n);
+	if (!vec_reserve_((void **)&fold->path, &fold->path_capacity, count + 1,
+			  sizeof(*fold->path)))
+		return NULL;
 	size_t i = count;
-	for (uint32_t n = node; n != PROFILE_NONE; n = fold->nodes.items[n].parent)
-		fold->path[--i] = fold->nodes.items[n].label;
+	for (uint32_t n = node; n != PROFILE_NONE;)
+		fold->path[--i] = step_up(fold, &n);
 	*count_ret = count;
 	return fold->path;
 }

@@ -14,7 +14,7 @@
 
 #include "aggregate/profile.h"
 #include "base/error.h"
-#include "base/hash.h"
+#include "base/idset.h"
 #include "base/vec.h"
 
 struct fold_node {
@@ -32,14 +32,18 @@ DEFINE_VEC(struct fold_nodes, fold_nodes, struct fold_node);
 DEFINE_VEC(struct fold_lines, fold_lines, struct fold_line);
 
 struct fold {
+	const struct profile *profile;
+	uint32_t *labels; /* by frame id of the profile */
+	/* Both empty where no two frames have the same label: then nodes are the profile's stacks as they are. */
 	uint32_t *node_of_stack; /* by stack id of the profile */
 	struct fold_nodes nodes;
 	struct fold_lines lines;
-	struct hash line_index; /* group << 32 | node → line number + 1 */
-	uint32_t *path;         /* room for the longest path */
+	struct idset line_index; /* by group and node */
+	uint32_t *path;
+	size_t path_capacity;
 };
 
-/* Merges the stacks of @profile; @labels has a label for each of its frames. */
+/* Merges the stacks of @profile; which must outlive the fold; @labels has a label for each of its frames. */
 struct error *fold_create(const struct profile *profile, const uint32_t *labels,
 			  struct fold **fold_ret);
 void fold_destroy(struct fold *fold);
@@ -50,5 +54,5 @@ DEFINE_CLEANUP(fold_cleanup, struct fold, fold_destroy)
 struct error *fold_add(struct fold *fold, uint32_t group, uint32_t stack, uint64_t weight);
 /* Sorts lines by group, then the heaviest first, then as they were added. */
 void fold_sort(struct fold *fold);
-/* The labels of @node, outermost first, valid until the next call. */
+/* The labels of @node, outermost first, valid until the next call. NULL without memory. */
 const uint32_t *fold_path(struct fold *fold, uint32_t node, size_t *count_ret);

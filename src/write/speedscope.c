@@ -58,9 +58,9 @@ static void add_frames(struct speedscope *s)
 static json_t *path_json(const struct speedscope *s, const struct fold_line *line)
 {
 	json_t *array = json_array();
-	size_t count;
+	size_t count = 0;
 	const uint32_t *path = fold_path(s->fold, line->node, &count);
-	bool failed = !array;
+	bool failed = !array || !path;
 	for (size_t i = 0; i < count && !failed; i++)
 		failed = json_array_append_new(array, json_integer(path[i])) < 0;
 	if (!failed)
