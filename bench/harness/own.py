@@ -3,10 +3,11 @@
 
 import json
 import os
-import statistics
 import subprocess
 import tempfile
 import time
+
+from harness import window
 
 US = 1e3
 EXTRA_S = 60
@@ -91,7 +92,27 @@ def figures(document):
     }
 
 
-def median(repeats, key):
+
+def middle(repeats, key):
     """The median of @key over the repeats that have it; None without any."""
-    values = [repeat[key] for repeat in repeats if repeat.get(key) is not None]
-    return statistics.median(values) if values else None
+    return window.median([repeat.get(key) for repeat in repeats])
+
+
+def text(value, unit="", digits=1):
+    """@value for a table; a dash for what is not known."""
+    return "–" if value is None else "%.*f%s" % (digits, value, unit)
+
+
+def goal(name, value, limit, unit, at_least=False, digits=1):
+    """A row of the table of goals: @value is to be at most @limit, or at least."""
+    bound = "%s %s" % ("≥" if at_least else "≤", "%g%s" % (limit, unit))
+    if value is None:
+        return "%s %s" % (name, bound), "–", "not measured"
+    met = value >= limit if at_least else value <= limit
+    return "%s %s" % (name, bound), text(value, unit, digits), "met" if met else "missed"
+
+
+def table(heads, rows):
+    """Markdown; the first column is text, the others are numbers."""
+    lines = [heads, ["---"] + ["---:"] * (len(heads) - 1), *rows]
+    return "".join("| %s |\n" % " | ".join(str(cell) for cell in line) for line in lines)
