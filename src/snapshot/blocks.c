@@ -150,6 +150,7 @@ void blocks_deinit(struct blocks *blocks)
 	block_vec_deinit(&blocks->list);
 	free(blocks->bytes);
 	free(blocks->pieces);
+	plan_vec_deinit(&blocks->spare);
 	blocks_init(blocks);
 }
 
@@ -316,32 +317,33 @@ static unsigned unused_so_far(const struct plan *plan, const struct block *block
 	return 0;
 }
 
-void blocks_learn(const struct blocks *blocks, struct plan *plan)
+void blocks_learn(struct blocks *blocks, struct plan *plan)
 {
 	/* Blocks and plan are both sorted; the new plan is made in one pass over them. */
-	struct plan learnt = { 0 };
+	struct plan *learnt = &blocks->spare;
 	size_t hint = 0, total = 0;
+	learnt->count = 0;
 	vec_foreach (block, &blocks->list) {
 		unsigned unused = block->used ? 0 : unused_so_far(plan, block, &hint) + 1;
-		if (block->extra || unused > PLAN_UNUSED_MAX || learnt.count >= PLAN_RANGES_MAX ||
+		if (block->extra || unused > PLAN_UNUSED_MAX || learnt->count >= PLAN_RANGES_MAX ||
 		    block->size > PLAN_BYTES_MAX - total)
 			continue;
 		/* What another range covers need not be fetched twice. */
 		const struct plan_range *last =
-			learnt.count ? &learnt.items[learnt.count - 1] : NULL;
+			learnt->count ? &learnt->items[learnt->count - 1] : NULL;
 		if (last && last->unused <= unused && block->address >= last->address &&
 		    block->address + block->size <= last->address + last->size)
 			continue;
-		struct plan_range *range = plan_vec_append(&learnt);
-		if (!range) {
-			plan_vec_deinit(&learnt);
+		struct plan_range *range = plan_vec_append(learnt);
+		if (!range)
 			return;
-		}
 		*range = (struct plan_range){ block->address, block->size, unused };
 		total += block->size;
 	}
-	plan_vec_deinit(plan);
-	*plan = learnt;
+	/* The room of the old one serves the next time. */
+	struct plan old = *plan;
+	*plan = *learnt;
+	*learnt = old;
 }
 
 void plan_add(struct plan *plan, const struct memory_range *range)

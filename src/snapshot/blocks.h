@@ -47,8 +47,9 @@ struct blocks {
 	struct memory_live *source; /* NULL: only what is here */
 	struct memory_piece *pieces;
 	size_t pieces_capacity;
-	size_t recent; /* the block that answered last, once inert */
-	size_t missed; /* blocks that were fetched on the way: the plan lacked them */
+	struct plan spare; /* room of blocks_learn's */
+	size_t recent;     /* the block that answered last, once inert */
+	size_t missed;     /* blocks that were fetched on the way: the plan lacked them */
 	bool full; /* a limit or the end of memory was reached: reads have failed for that reason */
 };
 
@@ -72,7 +73,7 @@ void blocks_begin_twice(struct blocks *first, struct blocks *second, struct memo
 /* No more fetching: from now on it is inert. */
 void blocks_end(struct blocks *blocks);
 /* Puts what was used into @plan and forgets what has been useless for a while. */
-void blocks_learn(const struct blocks *blocks, struct plan *plan);
+void blocks_learn(struct blocks *blocks, struct plan *plan);
 /* Adds @range to @plan, to be forgotten like any other when it is of no use. Nothing happens if it is empty, or without memory. */
 void plan_add(struct plan *plan, const struct memory_range *range);
 /* Adds a block with known content, as when a recorded one is loaded. False without memory or beyond the limits. */
