@@ -57,15 +57,18 @@ def is_in_order(names, order):
     return all(wanted in rest for wanted in order)
 
 
-def native(stacks):
-    """native.py: Python and C frames in the order in which they called each other, and the samples of each phase."""
+def native(stacks, has_native=True):
+    """native.py: Python and C frames in the order in which they called each other, and the samples of each phase.
+
+    Without native frames there is no order to judge.
+    """
     found = collections.Counter(samples=0)
     for frames, count in stacks:
         found["samples"] += count
         names = [last(frame.name) for frame in frames]
         for phase in {name for name in names if name.startswith("phase_")}:
             found[phase] += count
-        for what, order in ORDERS.items():
+        for what, order in ORDERS.items() if has_native else ():
             if order[-1] in names:
                 found[what] += count
                 found[what + "_ok"] += count * is_in_order(names, order)

@@ -5,6 +5,7 @@ To add a peer: a row in PROFILERS or DUMPS. {pid}, {rate} (Hz), {interval_us}, {
 filled in. A row whose program is not installed is left out.
 """
 
+import contextlib
 import dataclasses
 import glob
 import os
@@ -172,6 +173,14 @@ class Run:
         except OSError:
             return
         self.peak_kb = max(self.peak_kb, int(found.group(1)) if found else 0)
+
+    def cpu_ns(self):
+        """What it has used until now; 0 after its end."""
+        used = 0
+        for path in glob.glob("/proc/%d/task/*/schedstat" % self.process.pid):
+            with contextlib.suppress(OSError, ValueError, IndexError), open(path, encoding="ascii") as file:
+                used += int(file.read().split()[0])
+        return used
 
     def wait(self, seconds):
         """False: it was still running."""
