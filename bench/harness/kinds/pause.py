@@ -216,7 +216,7 @@ def share_goal(records, rate, limit):
     text = "share of wall time a busy thread is held at %d Hz: ≤ %.1f %%" % (rate, limit)
     shapes = {shape_name(shape) for shape in SHAPES}
     ours = [r for r in find(records, profiler="pysample --native", rate=rate) if r["shape"] in shapes]
-    shares = [middle(record, "held_percent") for record in ours]
+    shares = [share for record in ours if (share := middle(record, "held_percent")) is not None]
     floor = [middle(r, "held_percent") for r in find(records, profiler="floor", rate=rate) if r["shape"] in shapes]
     measured = "%s %%; floor %s %%" % (spread(shares, 2), spread(floor, 2)) if shares else None
     return goal(text, measured, max(shares) <= limit if shares else None)
