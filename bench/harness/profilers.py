@@ -8,6 +8,7 @@ filled in. A row whose program is not installed is left out.
 import contextlib
 import dataclasses
 import glob
+import json
 import os
 import re
 import shlex
@@ -83,6 +84,14 @@ DUMPS = {
 }
 
 
+def in_json(name):
+    """The row; of pysample with JSON, which has its own figures beside the stacks."""
+    profiler = PROFILERS[name]
+    if not name.startswith("pysample"):
+        return profiler
+    return dataclasses.replace(profiler, command=profiler.command.replace("-f collapsed", "-f json"), parse=stacks.profile)
+
+
 def is_installed(profiler):
     """Whether its program, and the interpreter it needs, are here."""
     program = profiler.command.split()[0]
@@ -97,7 +106,7 @@ def installed(names, table=None):
 
 
 # Beside a peer that needs a target of its own version: what it is to be compared with.
-BESIDE = ("empty", "floor", "pysample", "pysample --native")
+BESIDE = ("empty", "floor", "pysample", "pysample --native", "pysample dump", "pysample dump --native")
 
 
 def groups(names, table=None):
@@ -210,6 +219,14 @@ class Run:
             return None
         try:
             return self.profiler.parse(self.out)
+        except (OSError, ValueError):
+            return None
+
+    def document(self):
+        """The JSON of a row of in_json(); None if there is none."""
+        try:
+            with open(self.out, encoding="utf-8", errors="replace") as file:
+                return json.load(file)
         except (OSError, ValueError):
             return None
 

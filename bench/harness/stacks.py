@@ -3,6 +3,7 @@
 
 import dataclasses
 import glob
+import json
 import os
 import re
 import subprocess
@@ -69,3 +70,24 @@ def austin(path):
     text = path + ".txt"
     subprocess.run([f"{PEERS}/venv/bin/mojo2austin", path, text], capture_output=True, check=False)
     return [(frames, 1) for frames, _ in lines(text, colon_frame)]
+
+
+def profile(path):
+    """pysample's JSON: docs/formats.md."""
+    with open(path, encoding="utf-8", errors="replace") as file:
+        document = json.load(file)
+    return [(_outermost_first(document, sample["stack"]), sample["count"]) for sample in document["samples"]]
+
+
+def _outermost_first(document, stack):
+    found = []
+    while stack is not None:
+        stack, frame = document["stacks"][stack]
+        function, line = document["frames"][frame]
+        found.append(_json_frame(document["functions"][function], line))
+    return found[::-1]
+
+
+def _json_frame(function, line):
+    place = function["file"] or ""
+    return Frame(function["name"], "%s:%d" % (place, line) if line else place)
