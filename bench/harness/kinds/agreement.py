@@ -1,95 +1,107 @@
 # SPDX-License-Identifier: MIT
-"""Whether the stop times that pysample prints are those that the gap meter sees."""
+"""Whether pysample's own account of its stops is what the thread that was stopped has seen."""
 
-import dataclasses
-import json
-
-from harness.profilers import PROFILERS, Run
+from harness.profilers import Run, in_json, installed
 from harness.tables import goal, middle, number, section, table
 from harness.target import Target
-from harness.window import in_turn, median, ratio, stop_figures, watch
+from harness.window import NS_PER_US, gaps_since, in_turn, percentile, ratio, watch
 
 KIND = "agreement"
 WANTED = ["pysample", "pysample --native"]
-RATES = [100, 1000]
-FRAMES = 15
+RATE = 500
+WINDOW_S = 3.0
+SHARES = (("p50", 0.50), ("p90", 0.90), ("p99", 0.99))
+NEAR = 1.25  # one median over the other
+COUNT_PERCENT = 2
 
-# The meter also sees how the thread is put to sleep and woken, and pysample's clock how the request is made: a few µs apart.
-APART_RATIO = 1.5
-APART_US = 20
+
+def own_figures(stats):
+    """Stops and percentiles, in µs, of pysample's histograms: of the whole stop, and of the part without waiting for a CPU."""
+    figures = {"own_stops": stats["hold_ns"]["count"]}
+    for key, _ in SHARES:
+        figures["own_stop_%s_us" % key] = stats["stop_ns"][key] / NS_PER_US
+        figures["own_hold_%s_us" % key] = stats["hold_ns"][key] / NS_PER_US
+    return figures
 
 
-def once(settings, target, name, rate):
-    row = dataclasses.replace(PROFILERS[name], command=PROFILERS[name].command.replace("-f collapsed", "-f json"))
-    with Run(settings, row, target, rate) as run:
-        # All of its life: its histogram has every stop.
-        window = watch(target, settings.window_s + row.warm_s, run)
+def meter_figures(gaps):
+    """The same by the gap meter."""
+    stops = [gap for gap in gaps if gap.is_stop]
+    figures = {"stops": len(stops)}
+    for key, share in SHARES:
+        whole = percentile([gap.length_ns / NS_PER_US for gap in stops], share)
+        net = percentile([gap.net_ns / NS_PER_US for gap in stops], share)
+        figures["stop_%s_us" % key], figures["hold_%s_us" % key] = whole, net
+    return figures
+
+
+def once(settings, target, name, seconds):
+    before = target.gap_count()
+    with Run(settings, in_json(name), target, RATE) as run:
+        watch(target, seconds, run)
         run.interrupt()
         figures = run.figures()
-        with open(run.out, encoding="utf-8") as file:
-            own = json.load(file)["stats"]
-    figures.update(stop_figures(window.gaps, window.seconds))
-    for key in ("p50", "p90", "p99", "max"):
-        figures["own_%s_us" % key] = own["stop_ns"][key] / 1000
-        figures["own_held_%s_us" % key] = own["hold_ns"][key] / 1000
-    figures["own_stops"] = own["stops"]
+        document = run.document()
+    figures.update(meter_figures(gaps_since(target, before)))
+    if document:
+        figures.update(own_figures(document["stats"]))
     return figures
 
 
 def run(settings):
-    names = settings.chosen(WANTED)
-    if not names:
-        return
-    rates = [200] if settings.quick else RATES
-    records = {
-        (name, rate): {"kind": KIND, "profiler": name, "rate": rate, "repeats": []} for name in names for rate in rates
-    }
-    with Target(settings, "gap.py", FRAMES, 0) as target:
+    seconds = settings.window_s if settings.quick else WINDOW_S
+    names = installed(settings.chosen(WANTED))
+    records = {name: {"kind": KIND, "profiler": name, "rate": RATE, "repeats": []} for name in names}
+    with Target(settings, "gap.py", 15, 0) as target:
         for repeat in range(settings.repeats):
-            for name, rate in in_turn(list(records), repeat):
-                records[name, rate]["repeats"].append(once(settings, target, name, rate))
+            for name in in_turn(names, repeat):
+                records[name]["repeats"].append(once(settings, target, name, seconds))
     yield from records.values()
 
 
 # ---- report ----
 
 
-def row(record, key):
-    shown = [middle(record, form % key) for form in ("net_%s_us", "own_%s_us", "own_held_%s_us")]
-    return [record["profiler"], record["rate"], key, *(number(value) for value in shown), number(ratio(shown[1], shown[0]), 2)]
+def rows(record):
+    for whose, prefix in (("its own", "own_"), ("gap meter", "")):
+        figures = [number(middle(record, "%sstop_%s_us" % (prefix, key))) for key, _ in SHARES]
+        figures += [number(middle(record, "%shold_%s_us" % (prefix, key))) for key, _ in SHARES]
+        yield [record["profiler"], whose, number(middle(record, prefix + "stops"), 0), *figures]
 
 
 def tables(records):
-    head = ["profiler", "Hz", "", "gap meter, net µs", "pysample, stop time µs", "thereof held µs", "stop time / meter"]
-    rows = [row(record, key) for record in records for key in ("p50", "p90", "p99", "max")]
-    counts = [
-        [record["profiler"], record["rate"], number(middle(record, "stops"), 0), number(middle(record, "own_stops"), 0)]
-        for record in records
-    ]
+    head = ["profiler", "by", "stops", *("stop %s µs" % key for key, _ in SHARES), *("held %s µs" % key for key, _ in SHARES)]
     text = (
-        "pysample's stop time goes from its request until the thread is let go; the thread runs on for the first part of it. "
-        "Held goes from when pysample sees the stop. The meter's net time has neither the time before the thread stopped nor the wait for "
-        "a CPU afterwards."
+        "Stop: all of it. Held: without the thread's wait for a CPU; pysample begins to count when the thread has stopped, the meter "
+        "when it no longer runs."
     )
-    return section(
-        "pysample's own histogram and the gap meter",
-        text,
-        table(head, rows),
-        table(["profiler", "Hz", "stops, gap meter", "stops, pysample"], counts),
-    )
+    return section("Agreement with the gap meter", text, table(head, [row for record in records for row in rows(record)]))
 
 
-def agrees(record):
-    """The medians are near each other; None if there are none."""
-    meter, own = middle(record, "net_p50_us"), middle(record, "own_p50_us")
-    if meter is None or own is None:
-        return None
-    low, high = sorted([meter, own])
-    return high <= APART_RATIO * low or high - low <= APART_US
+def is_near(value, other):
+    relation = ratio(value, other)
+    return relation is not None and 1 / NEAR <= relation <= NEAR
+
+
+def count_goal(record):
+    own, seen = middle(record, "own_stops"), middle(record, "stops")
+    text = "stops counted by %s and by the gap meter: within %d %%" % (record["profiler"], COUNT_PERCENT)
+    if not own or not seen:
+        return goal(text, None, None)
+    return goal(text, "%.0f and %.0f" % (own, seen), abs(own - seen) <= max(2, seen * COUNT_PERCENT / 100))
+
+
+def length_goal(record):
+    own, seen = middle(record, "own_stop_p50_us"), middle(record, "stop_p50_us")
+    text = "length of a stop by %s and by the gap meter, medians: within %.2f ×" % (record["profiler"], NEAR)
+    if not own or not seen:
+        return goal(text, None, None)
+    return goal(text, "%s and %s µs" % (number(own), number(seen)), is_near(own, seen))
 
 
 def goals(records):
-    answers = [answer for answer in map(agrees, records) if answer is not None]
-    ratios = [ratio(middle(record, "own_p50_us"), middle(record, "net_p50_us")) for record in records]
-    text = "median stop time by pysample's own clock and by the gap meter: within %.1f × or %d µs" % (APART_RATIO, APART_US)
-    return [goal(text, "%s ×" % number(median(ratios), 2) if answers else None, all(answers) if answers else None)]
+    by_name = {record["profiler"]: record for record in records}
+    for name in WANTED:
+        record = by_name.get(name, {"profiler": name, "repeats": []})
+        yield count_goal(record)
+        yield length_goal(record)
