@@ -31,6 +31,8 @@ PYSPY = f"{VENV}/py-spy record -p {{pid}} -d {{seconds}} -r {{rate}} -f raw -o {
 PYSAMPLE = "{pysample} -p {pid} -d {seconds}s -F {rate} -f collapsed -o {out}"
 AUSTIN = "-p {pid} -i {interval_us}us -x {seconds} -o {out}{subprocesses}"
 
+AUSTIN_CODES = (0, 254)
+
 
 @dataclasses.dataclass(frozen=True)
 class Profiler:
@@ -43,6 +45,7 @@ class Profiler:
     native: bool = False
     warm_s: float = 0.4  # from its start until it samples
     keeps_stopped: bool = True  # false: it never holds a thread
+    codes: tuple = (0, -signal.SIGINT)  # what it ends with when all is well
 
 
 PROFILERS = {
@@ -54,8 +57,8 @@ PROFILERS = {
     "py-spy": Profiler(PYSPY, stacks.named, subprocesses=" -s"),
     "py-spy --native": Profiler(PYSPY + " --native", stacks.named, subprocesses=" -s", native=True, warm_s=0.8),
     "py-spy --nonblocking": Profiler(PYSPY + " --nonblocking", stacks.named, subprocesses=" -s", keeps_stopped=False),
-    "austin": Profiler(f"{PEERS}/bin/austin {AUSTIN}", stacks.austin, subprocesses=" -C", keeps_stopped=False),
-    "austinp": Profiler(f"{PEERS}/bin/austinp {AUSTIN}", stacks.austin, subprocesses=" -C", native=True, warm_s=0.8),
+    "austin": Profiler(f"{PEERS}/bin/austin {AUSTIN}", stacks.austin, subprocesses=" -C", keeps_stopped=False, codes=AUSTIN_CODES),
+    "austinp": Profiler(f"{PEERS}/bin/austinp {AUSTIN}", stacks.austin, subprocesses=" -C", native=True, warm_s=0.8, codes=AUSTIN_CODES),
     "tachyon": Profiler(
         TACHYON_ATTACH + "{subprocesses} {pid}",
         stacks.tachyon,
@@ -240,6 +243,6 @@ class Run:
             "cpu_percent": 100 * cpu_s / seconds,
             "resident_mb": self.peak_kb / 1024,
         }
-        if self.code not in (0, -signal.SIGINT) or "rror" in self.said():
+        if self.code not in self.profiler.codes:
             found["said"] = self.said()[-300:]
         return found

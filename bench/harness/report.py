@@ -26,16 +26,15 @@ def of_kind(records, name):
 
 def failures(records):
     """What did not go as it should: a profiler or a target that failed."""
-    found = []
+    found = {}
     for record in records:
         where = "%s, %s" % (record["kind"], record["profiler"])
         if record.get("failed"):
-            found.append([where, record["failed"]])
+            found[where] = record["failed"]
         for repeat in record["repeats"]:
             if repeat.get("said"):
-                found.append([where, "exit %s: %s" % (repeat["code"], " ".join(repeat["said"].split())[-200:])])
-                break
-    return "## Failures\n\n" + table(["", ""], found) if found else ""
+                found[where] = "exit %s: %s" % (repeat["code"], " ".join(repeat["said"].split())[-200:])
+    return "## Failures\n\n" + table(["", ""], found.items()) if found else ""
 
 
 def markdown(results):

@@ -29,7 +29,7 @@ class Settings:
         """The profilers of a kind that are to be run: those it wants, or of these and the others those that were asked for."""
         if self.profilers is None:
             return list(wanted)
-        return [name for name in (*wanted, *others) if name in self.profilers]
+        return [name for name in dict.fromkeys((*wanted, *others)) if name in self.profilers]
 
 
 def scratch_root():

@@ -108,8 +108,12 @@ class Window:
 
     @property
     def net_rate(self):
-        """Work a second in which the main thread did not wait for a CPU: other load on the machine does not change it."""
-        return self.words[0] / max(self.seconds - self.waited_s, 0.01)
+        """Work a second in which the main thread did not wait for a CPU: other load on the machine does not change it.
+
+        None where it waited for most of the window.
+        """
+        ran_s = self.seconds - self.waited_s
+        return self.words[0] / ran_s if ran_s > self.seconds / 2 else None
 
 
 def watch(target, seconds, run=None):

@@ -13,7 +13,7 @@ import runs
 BENCH = pathlib.Path(__file__).resolve().parents[2] / "bench"
 sys.path.insert(0, str(BENCH))
 
-from harness import check, report, stacks, tables, window  # noqa: E402
+from harness import check, report, settings, stacks, tables, window  # noqa: E402
 from harness.kinds import pause, syscalls  # noqa: E402
 
 STOP = window.Gap(end_ns=9_000, length_ns=40_000, waited_ns=10_000, voluntary=1)
@@ -106,13 +106,26 @@ process_vm_readv(7, [{iov_base="x"}], 1, [{}], 1, 0) = 999
     assert pause.median_copied("") is None
 
 
-def test_the_table_of_strace_is_read_with_and_without_errors():
-    text = """\
- 60.00    0.010000           5      2000         7 ppoll
- 40.00    0.006666           3      1955           pread64
-100.00    0.016666           4      3955         7 total
+def test_system_calls_are_held_from_the_stop_to_the_release():
+    """Given one stop in a trace, the wait that shows it is before it and the detach is in it."""
+    trace = """\
+7 ppoll([], 0, NULL, NULL, 0) = 0
+7 ptrace(PTRACE_INTERRUPT, 9) = 0
+7 wait4(9, 0x7ffc, WNOHANG|__WALL, NULL) = 0
+7 wait4(9, [{WIFSTOPPED(s)}], WNOHANG|__WALL, NULL) = 9
+7 process_vm_readv(9, [], 1, [], 1, 0) = 100
+7 ptrace(PTRACE_DETACH, 9, NULL, 0) = 0
+7 pread64(3, "running", 64, 0) = 8
 """
-    assert syscalls.counted(text) == {"ppoll": 2000, "pread64": 1955}
+    found = syscalls.counted(trace.splitlines())
+    assert found["stops"] == 1
+    assert found["calls"]["wait4"] == 2
+    assert found["held"] == {"process_vm_readv": 1, "PTRACE_DETACH": 1}
+
+
+def test_the_profilers_that_are_asked_for_are_each_run_once():
+    asked = settings.Settings("pysample", pathlib.Path("scratch"), profilers=["py-spy", "floor"])
+    assert asked.chosen(["floor", "pysample"], ["floor", "pysample", "py-spy"]) == ["floor", "py-spy"]
 
 
 def pauses(holds_us):

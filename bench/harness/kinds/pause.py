@@ -199,6 +199,8 @@ def cells(records, name, reference, key):
 def ratio_goal(records, key, limit):
     """Against the floor: the worst cell counts."""
     text = "hold of a running thread, net %s, against the floor: ≤ %.1f ×" % (key, limit)
+    shapes = {shape_name(shape) for shape in SHAPES}
+    records = [record for record in records if record["shape"] in shapes]
     ratios = [ratio(*pair) for pair in cells(records, "pysample --native", "floor", "net_%s_us" % key)]
     ratios = [value for value in ratios if value is not None]
     measured = "%s ×" % spread(ratios, 2)

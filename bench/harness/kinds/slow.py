@@ -42,6 +42,8 @@ def checked(workload, found, window, has_native):
 
 def slower_percent(rate, before, after):
     """Against the mean of the windows before and after."""
+    if None in (rate, before, after):
+        return None
     base = (before + after) / 2
     return 100 * (1 - rate / base) if base else None
 
