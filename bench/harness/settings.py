@@ -19,7 +19,7 @@ class Settings:
     scratch: pathlib.Path  # also seen under this path in the peers' root folder
     profilers: list[str] | None = None  # None: those that a kind wants
     repeats: int = 3
-    window_s: float = 1.0
+    window_s: float = 0.8
     quick: bool = False
     workloads: pathlib.Path = BENCH / "workloads"
     library: str = ""

@@ -30,6 +30,8 @@ SHAPES = [(15, 0), (200, 0), (15, 48)]
 SLOPE_SHAPES = [(1, 0), (1000, 0), (15, 400)]
 SLOPE_PROFILERS = ("floor", *OURS)
 RATES = [100, 1000]
+SLOPE_RATES = [1000]
+QUICK_RATES = [200]
 
 COPIED_DEFAULT = 16384
 COPY_S = 0.5
@@ -83,13 +85,13 @@ def once(settings, target, name, rate, copied):
     return figures
 
 
-def measure(settings, shape, version, names):
+def measure(settings, shape, version, names, rates):
     """All profilers that can look at one target, in turn."""
     records = {}
     with Target(settings, "gap.py", *shape, version=version) as target:
         copied = copied_bytes(settings, target, native="pysample --native" in names)
         for repeat in range(settings.repeats):
-            for rate in rates(settings):
+            for rate in rates:
                 for name in in_turn(names, repeat):
                     if not target.alive():
                         break
@@ -112,20 +114,17 @@ def measure(settings, shape, version, names):
     return records.values()
 
 
-def rates(settings):
-    return [200] if settings.quick else RATES
-
-
 def run(settings):
     names = settings.chosen(QUICK if settings.quick else WANTED, PROFILERS)
+    rates = QUICK_RATES if settings.quick else RATES
     for shape in SHAPES[:1] if settings.quick else SHAPES:
         for version, members in groups(names):
-            yield from measure(settings, shape, version, members)
+            yield from measure(settings, shape, version, members, rates)
     if settings.quick:
         return
     slope = [name for name in names if name in SLOPE_PROFILERS]
     for shape in SLOPE_SHAPES if slope else []:
-        yield from measure(settings, shape, None, slope)
+        yield from measure(settings, shape, None, slope, SLOPE_RATES)
 
 
 # ---- report ----
@@ -166,7 +165,7 @@ def slopes(records):
     """The exponent of the hold over depth, and over threads, of each profiler and rate."""
     rows = []
     for name in SLOPE_PROFILERS:
-        for rate in sorted({record["rate"] for record in records}):
+        for rate in SLOPE_RATES:
             mine = find(records, profiler=name, rate=rate, version=None)
             depth = [(r["frames"], middle(r, "net_p50_us")) for r in mine if r["threads"] == 2]
             threads = [(r["threads"], middle(r, "net_p50_us")) for r in mine if r["frames"] == 15]
