@@ -7,7 +7,8 @@ import subprocess
 import tempfile
 import time
 
-from harness import window
+from harness.tables import goal, number
+from harness.target import TargetFailed
 
 US = 1e3
 EXTRA_S = 60
@@ -60,7 +61,7 @@ def profile(pysample, pid, rate, seconds, options=(), warm_s=0.5):
             process.kill()
             process.wait()
         if process.returncode:
-            raise RuntimeError("pysample failed: %s" % errors.strip())
+            raise TargetFailed("pysample failed: %s" % errors.strip())
         with open(path, encoding="utf-8") as file:
             found = figures(json.load(file))
     return dict(found, cpu_share=share, peak_bytes=peak, cpu_us_a_tick=us_a_tick(share, found["rate_hz"]))
@@ -92,27 +93,14 @@ def figures(document):
     }
 
 
-
-def middle(repeats, key):
-    """The median of @key over the repeats that have it; None without any."""
-    return window.median([repeat.get(key) for repeat in repeats])
-
-
-def text(value, unit="", digits=1):
-    """@value for a table; a dash for what is not known."""
-    return "–" if value is None else "%.*f%s" % (digits, value, unit)
-
-
-def goal(name, value, limit, unit, at_least=False, digits=1):
+def bounded(name, value, limit, unit, at_least=False, digits=1):
     """A row of the table of goals: @value is to be at most @limit, or at least."""
-    bound = "%s %s" % ("≥" if at_least else "≤", "%g%s" % (limit, unit))
+    text = "%s: %s %g%s" % (name, "≥" if at_least else "≤", limit, unit)
     if value is None:
-        return "%s %s" % (name, bound), "–", "not measured"
-    met = value >= limit if at_least else value <= limit
-    return "%s %s" % (name, bound), text(value, unit, digits), "met" if met else "missed"
+        return goal(text, None, None)
+    return goal(text, number(value, digits) + unit, value >= limit if at_least else value <= limit)
 
 
-def table(heads, rows):
-    """Markdown; the first column is text, the others are numbers."""
-    lines = [heads, ["---"] + ["---:"] * (len(heads) - 1), *rows]
-    return "".join("| %s |\n" % " | ".join(str(cell) for cell in line) for line in lines)
+def measured(records):
+    """Those of a target that did not fail: they have their kind's fields."""
+    return [record for record in records if record["repeats"]]

@@ -7,7 +7,6 @@
  * FILE gets one line: the most kilobytes that were resident at once, and the microseconds of CPU time in user and kernel mode. The
  * kernel's figure for a child counts what its parent had resident when it was started: a parent as small as this one does not show.
  */
-#define _GNU_SOURCE
 #include <errno.h>
 #include <stdio.h>
 #include <sys/resource.h>

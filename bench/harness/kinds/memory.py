@@ -3,12 +3,15 @@
 
 import dataclasses
 
-from harness import own, window
+from harness import own
 from harness.helpers import big_libraries, peak_program, run_stacks
 from harness.profilers import PROFILERS, Run, groups
+from harness.tables import middle, number, section, table
 from harness.target import Target
+from harness.window import in_turn
 
 WANTED = ("pysample", "pysample --native", "py-spy", "py-spy --native", "austin", "tachyon", "tachyon --blocking")
+QUICK = ("pysample", "pysample --native")
 RATE = 1000
 SECONDS = 2
 PATIENCE_S = 30
@@ -36,7 +39,7 @@ def measure(settings, names, version, count):
     repeats = {name: [] for name in names}
     with Target(settings, "clock.py", *libraries, version=version) as target:
         for repeat in range(settings.repeats):
-            for name in window.in_turn(names, repeat):
+            for name in in_turn(names, repeat):
                 repeats[name].append(once(settings, name, target))
     for name in names:
         yield record(name, version, "%d libraries" % count, repeats[name])
@@ -71,7 +74,7 @@ def fed_stacks(settings):
 
 def run(settings):
     for count in (0, LIBRARIES):
-        for version, names in groups(settings.chosen(WANTED)):
+        for version, names in groups(settings.chosen(QUICK if settings.quick else WANTED, WANTED)):
             yield from measure(settings, [name for name in names if name != "empty"], version, count)
     yield live_stacks(settings)
     yield from fed_stacks(settings)
@@ -79,16 +82,18 @@ def run(settings):
 
 def tables(records):
     """Megabytes, a row a profiler and case."""
-    heads = ["peak resident", "CPython", "case", "MB", "stacks", "nodes", "bytes a stack"]
+    head = ["profiler", "target", "case", "peak MB", "stacks", "nodes", "bytes a stack"]
     rows = []
-    for found in records:
-        numbers = [own.text(own.middle(found["repeats"], key), digits=0) for key in ("stacks", "nodes", "bytes_a_stack")]
-        peak = own.text(own.middle(found["repeats"], "peak_mb"))
-        rows.append([found["profiler"], found["version"] or "", found["case"], peak, *numbers])
-    return own.table(heads, rows)
+    for found in own.measured(records):
+        numbers = [number(middle(found, key), digits=0) for key in ("stacks", "nodes", "bytes_a_stack")]
+        peak = number(middle(found, "peak_mb"))
+        rows.append([found["profiler"], found["version"] or "usual", found["case"], peak, *numbers])
+    text = "The most that was resident at once, in 10⁶ bytes. bench/stacks fills pysample's profile and writes it."
+    return section("Memory", text, table(head, rows))
 
 
 def goals(records):
+    records = own.measured(records)
     for profiler, case, limit in (
         ("pysample", "0 libraries", 8),
         ("pysample", "%d libraries" % LIBRARIES, 30),
@@ -97,5 +102,5 @@ def goals(records):
         ("bench/stacks", "walk, %d stacks" % MILLION, 200),
     ):
         found = [r for r in records if (r["profiler"], r["case"]) == (profiler, case) and not r["version"]]
-        value = own.middle(found[0]["repeats"], "peak_mb") if found else None
-        yield own.goal("peak resident, %s, %s" % (profiler, case), value, limit, " MB")
+        value = middle(found[0], "peak_mb") if found else None
+        yield own.bounded("peak resident, %s, %s" % (profiler, case), value, limit, " MB")

@@ -2,6 +2,7 @@
 """Which rates pysample keeps, and what it costs itself: one busy thread, and one among two hundred."""
 
 from harness import own
+from harness.tables import middle, number, section, table
 from harness.target import Target
 
 RATES = (1000, 2000, 5000, 10000)
@@ -43,18 +44,20 @@ def run(settings):
 def tables(records):
     """Ticks as asked for and as they came, and pysample's CPU."""
     rows = []
-    for record in records:
-        numbers = [own.text(own.middle(record["repeats"], key), digits=0) for key in KEYS]
-        shares = [own.text(own.middle(record["repeats"], key), digits=2) for key in ("on_time_percent", "cpu_percent")]
-        hold = own.text(own.middle(record["repeats"], "hold_p50_us"))
+    for record in own.measured(records):
+        numbers = [number(middle(record, key), digits=0) for key in KEYS]
+        shares = [number(middle(record, key), digits=2) for key in ("on_time_percent", "cpu_percent")]
+        hold = number(middle(record, "hold_p50_us"))
         rows.append([record["profiler"], record["threads"], record["rate"], *numbers, *shares, hold])
-    return own.table(["rate", "threads", "Hz", *KEYS, "on time %", "CPU % of a core", "hold p50 µs"], rows)
+    head = ["profiler", "threads", "Hz", *KEYS, "on time %", "CPU % of a core", "hold p50 µs"]
+    text = "One thread is busy. Late: by more than half an interval. On time: of the ticks asked for, neither late nor skipped."
+    return section("Rate and CPU of pysample", text, table(head, rows))
 
 
 def find(records, name, rate, threads, key):
     for record in records:
         if (record["profiler"], record["rate"], record["threads"]) == (name, rate, threads):
-            return own.middle(record["repeats"], key)
+            return middle(record, key)
     return None
 
 
@@ -67,11 +70,12 @@ def highest_kept(records, name):
 
 
 def goals(records):
+    records = own.measured(records)
     for name in OPTIONS:
         late = find(records, name, 1000, 1, "late_percent")
-        yield own.goal("late ticks at 1000 Hz, %s" % name, late, 1, " %", digits=2)
+        yield own.bounded("late ticks at 1000 Hz, %s" % name, late, 1, " %", digits=2)
         kept = highest_kept(records, name)
-        yield own.goal("highest rate with 99 %% of the ticks on time, %s" % name, kept, 5000, " Hz", True, 0)
+        yield own.bounded("highest rate with 99 %% of the ticks on time, %s" % name, kept, 5000, " Hz", True, 0)
         for threads, limit in COSTS.items():
             cpu = find(records, name, COST_RATE, threads, "cpu_percent")
-            yield own.goal("CPU at 100 Hz, %s, %d threads, 1 busy" % (name, threads), cpu, limit, " %", digits=2)
+            yield own.bounded("CPU at 100 Hz, %s, %d threads, 1 busy" % (name, threads), cpu, limit, " %", digits=2)

@@ -5,6 +5,7 @@ import statistics
 
 from harness import own, window
 from harness.helpers import run_stacks, small_libraries
+from harness.tables import middle, number, section, table
 from harness.target import Target
 
 OPTIONS = {"pysample": (), "pysample --native": ("--native",)}
@@ -52,7 +53,8 @@ def fed(settings):
     """The cost of adding the next stack, once so many are known: between the lines of bench/stacks."""
     lines = run_stacks(settings, "walk", STACKS // 100 if settings.quick else STACKS)
     for before, after in zip(lines, lines[1:]):
-        added = (after["cpu_s"] - before["cpu_s"]) * 1e6 / (after["stacks"] - before["stacks"])
+        ns = after["ns_each"] * after["stacks"] - before["ns_each"] * before["stacks"]
+        added = ns / 1e3 / (after["stacks"] - before["stacks"])
         yield record("bench/stacks", "stacks seen", after["stacks"], [{COST: added}])
 
 
@@ -65,7 +67,7 @@ def run(settings):
 def points(records, name, axis, key):
     """[(load, median of @key)] of one curve, lightest first."""
     found = [
-        (record["load"], own.middle(record["repeats"], key))
+        (record["load"], middle(record, key))
         for record in records
         if (record["profiler"], record["axis"]) == (name, axis)
     ]
@@ -91,23 +93,25 @@ def a_sleeper_us(records, name):
 
 def tables(records):
     """The costs, a row a load, and the exponents, a row a curve."""
-    rows, exponents = [], []
+    records, rows, exponents = own.measured(records), [], []
     for name, axis in curves(records):
         costs, holds = points(records, name, axis, COST), dict(points(records, name, axis, HOLD))
-        rows += [[name, axis, "%d" % load, own.text(cost), own.text(holds.get(load))] for load, cost in costs]
+        rows += [[name, axis, "%d" % load, number(cost), number(holds.get(load))] for load, cost in costs]
         kinds = (window.exponent(costs), last_exponent(costs), window.exponent(list(holds.items())))
-        exponents.append([name, axis, *(own.text(kind, digits=2) for kind in kinds)])
-    costs = own.table(["cost", "of", "load", "CPU µs a tick", "hold p50 µs"], rows)
-    heads = ["exponents", "of", "CPU, all loads", "CPU, the two heaviest", "hold, all loads"]
-    sleepers = ["%s: %s" % (name, own.text(a_sleeper_us(records, name), " µs", 2)) for name in OPTIONS]
-    return "%s\n%s\nA sleeping thread more costs a tick, %s.\n" % (costs, own.table(heads, exponents), ", ".join(sleepers))
+        exponents.append([name, axis, *(number(kind, digits=2) for kind in kinds)])
+    costs = table(["profiler", "of", "load", "CPU µs a tick", "hold p50 µs"], rows)
+    head = ["profiler", "of", "CPU, all loads", "CPU, the two heaviest", "hold, all loads"]
+    sleepers = ["%s: %s" % (name, number(a_sleeper_us(records, name), 2) + " µs") for name in OPTIONS]
+    text = "At %d Hz. One sleeping thread more costs a tick: %s." % (RATE, ", ".join(sleepers))
+    return section("Cost against load", text, costs, table(head, exponents))
 
 
 def goals(records):
+    records = own.measured(records)
     for name in OPTIONS:
-        yield own.goal("a sleeping thread and tick, %s" % name, a_sleeper_us(records, name), SLEEPER_US, " µs", digits=2)
+        yield own.bounded("a sleeping thread and tick, %s" % name, a_sleeper_us(records, name), SLEEPER_US, " µs", digits=2)
         libraries = window.exponent(points(records, name, "libraries", COST))
-        yield own.goal("exponent of libraries, %s" % name, libraries, NEAR_ZERO, "", digits=2)
+        yield own.bounded("exponent of libraries, %s" % name, libraries, NEAR_ZERO, "", digits=2)
     for name, axis in curves(records):
         steepest = last_exponent(points(records, name, axis, COST))
-        yield own.goal("exponent of %s, %s" % (axis, name), steepest, NOT_LINEAR, "", digits=2)
+        yield own.bounded("exponent of %s, %s" % (axis, name), steepest, NOT_LINEAR, "", digits=2)

@@ -6,12 +6,15 @@ The program is workloads/clock.py: the function that runs says the millisecond. 
 
 import re
 
-from harness import own, window
+from harness import own
 from harness.helpers import big_libraries
 from harness.profilers import PROFILERS, Run, groups
+from harness.tables import middle, section, spread, table, values
 from harness.target import Target
+from harness.window import in_turn
 
 WANTED = ("pysample", "pysample --native", "py-spy", "py-spy --native", "austin", "tachyon", "tachyon --blocking")
+QUICK = ("pysample", "pysample --native")
 RATE = 1000
 SECONDS = 1
 PATIENCE_S = 30
@@ -23,7 +26,7 @@ GOALS = {0: 10, LIBRARIES: 100}
 
 def first_ms(stacks, begun_s):
     """How long after @begun_s the earliest of the stacks was taken; the middle of its millisecond. None without one."""
-    found = SLOT.findall(" ".join(frame for frames, _ in stacks for frame in frames))
+    found = SLOT.findall(" ".join(frame.name for frames, _ in stacks for frame in frames))
     begun_ms = begun_s * 1000 - 0.5
     return min(((int(slot) - begun_ms) % SLOTS for slot in found), default=None)
 
@@ -40,7 +43,7 @@ def measure(settings, names, version, count):
     repeats = {name: [] for name in names}
     with Target(settings, "clock.py", *libraries, version=version) as target:
         for repeat in range(settings.repeats):
-            for name in window.in_turn(names, repeat):
+            for name in in_turn(names, repeat):
                 repeats[name].append(once(settings, name, target))
     for name in names:
         yield {"kind": "startup", "profiler": name, "version": version, "libraries": count, "repeats": repeats[name]}
@@ -48,24 +51,24 @@ def measure(settings, names, version, count):
 
 def run(settings):
     for count in GOALS:
-        for version, names in groups(settings.chosen(WANTED)):
+        for version, names in groups(settings.chosen(QUICK if settings.quick else WANTED, WANTED)):
             yield from measure(settings, [name for name in names if name != "empty"], version, count)
 
 
 def tables(records):
     """Milliseconds to the first sample, a row a profiler."""
     rows = []
-    for record in records:
-        times = [repeat["first_ms"] for repeat in record["repeats"] if repeat["first_ms"] is not None]
-        middle = own.text(window.median(times), digits=1)
-        span = "%.1f to %.1f" % (min(times), max(times)) if times else "–"
-        rows.append([record["profiler"], record["version"] or "", record["libraries"], middle, span])
-    return own.table(["to the first sample at 1000 Hz", "CPython", "libraries of 100 MB", "ms", "from … to"], rows)
+    for record in own.measured(records):
+        times = spread(values(record, "first_ms"))
+        rows.append([record["profiler"], record["version"] or "usual", record["libraries"], times])
+    text = "From the making of the profiler's process to its first sample, at %d Hz; exact to half a millisecond." % RATE
+    return section("Start-up", text, table(["profiler", "target", "libraries of 100 MB", "first sample ms"], rows))
 
 
 def goals(records):
+    records = own.measured(records)
     for count, limit in GOALS.items():
         for name in ("pysample", "pysample --native"):
             found = [r for r in records if r["profiler"] == name and r["libraries"] == count and not r["version"]]
-            value = own.middle(found[0]["repeats"], "first_ms") if found else None
-            yield own.goal("first sample, %s, %d libraries of 100 MB" % (name, count), value, limit, " ms")
+            value = middle(found[0], "first_ms") if found else None
+            yield own.bounded("first sample, %s, %d libraries of 100 MB" % (name, count), value, limit, " ms")
