@@ -38,24 +38,59 @@ static void unescape(char *path)
 	*out = '\0';
 }
 
-static struct error *parse_line(const char *line, size_t length, struct mapping *mapping)
+/* A number and the one character that ends it; moves *@at on. */
+static bool parse_number(const char **at, int base, char end, uint64_t *value_ret)
 {
-	char perms[5];
-	int path_at = 0;
-	if (sscanf(line, "%" SCNx64 "-%" SCNx64 " %4s %" SCNx64 " %x:%x %" SCNu64 " %n",
-		   &mapping->start, &mapping->end, perms, &mapping->offset, &mapping->dev_major,
-		   &mapping->dev_minor, &mapping->inode, &path_at) < 7 ||
-	    strlen(perms) != 4 || mapping->end <= mapping->start)
-		return error_create(ERROR_CORRUPT, "not a line of a maps file: %.*s",
-				    (int)(length > 200 ? 200 : length), line);
+	char *rest;
+	*value_ret = strtoull(*at, &rest, base);
+	if (rest == *at || *rest != end)
+		return false;
+	*at = rest + 1;
+	return true;
+}
+
+/* "START-END PERM OFFSET MAJOR:MINOR INODE", then blanks and a path as a rule; *@at is moved to what follows. Not sscanf: it measures the rest
+ * of the text for each line. */
+static bool parse_numbers(const char **at, struct mapping *mapping)
+{
+	uint64_t major, minor;
+	if (!parse_number(at, 16, '-', &mapping->start) ||
+	    !parse_number(at, 16, ' ', &mapping->end))
+		return false;
+	const char *perms = *at;
+	if (strnlen(perms, 5) < 5 || perms[4] != ' ')
+		return false;
+	*at += 5;
 	mapping->read = perms[0] == 'r';
 	mapping->write = perms[1] == 'w';
 	mapping->exec = perms[2] == 'x';
 	mapping->shared = perms[3] == 's';
+	if (!parse_number(at, 16, ' ', &mapping->offset) || !parse_number(at, 16, ':', &major) ||
+	    !parse_number(at, 16, ' ', &minor))
+		return false;
+	char *rest;
+	mapping->inode = strtoull(*at, &rest, 10);
+	if (rest == *at || (*rest && *rest != ' ' && *rest != '\n'))
+		return false;
+	mapping->dev_major = (unsigned)major;
+	mapping->dev_minor = (unsigned)minor;
+	*at = rest + strspn(rest, " ");
+	return mapping->end > mapping->start;
+}
 
-	/* sscanf's last blank also eats the newline of a line without a path. */
-	size_t at = (size_t)path_at < length ? (size_t)path_at : length;
-	mapping->path = strndup(line + at, length - at);
+static struct error *parse_line(const char *line, size_t length, struct mapping *mapping)
+{
+	const char *path = line;
+	if (!parse_numbers(&path, mapping))
+		return error_create(ERROR_CORRUPT, "not a line of a maps file: %.*s",
+				    (int)(length > 200 ? 200 : length), line);
+
+	/* strtoull skips blanks, and newlines too: a number that is missing here must not be the next line's. */
+	size_t at = (size_t)(path - line);
+	if (at > length)
+		return error_create(ERROR_CORRUPT, "not a line of a maps file: %.*s",
+				    (int)(length > 200 ? 200 : length), line);
+	mapping->path = strndup(path, length - at);
 	if (!mapping->path)
 		return error_no_memory();
 	size_t path_length = strlen(mapping->path);
