@@ -12,6 +12,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <time.h>
 #include <unistd.h>
@@ -351,6 +352,8 @@ static void run(struct session *session)
 	const struct options *options = session->options;
 	struct stats *stats = &session->profile->stats;
 	uint64_t start_ns = clock_now_ns(), tick_ns, skipped;
+	/* Unless asked not to, the kernel lets a sleeper wait up to 50 µs longer. A launched program has its own setting by now. */
+	prctl(PR_SET_TIMERSLACK, 1);
 	ticker_init(&session->ticker, options->rate_hz, options->jitter, start_ns,
 		    options->duration_ns);
 	budget_init(&session->budget, options->max_overhead);
