@@ -29,7 +29,11 @@
 #define WARM_ROUNDS 10
 
 /* A function of its own for callgrind, with its own name. */
+#ifdef __clang__
+#define STAGE __attribute__((noinline)) static void
+#else
 #define STAGE __attribute__((noinline, noclone)) static void
+#endif
 
 DEFINE_VEC(struct range_bytes, range_bytes_vec, uint8_t *)
 
