@@ -11,14 +11,12 @@ import runs
 import targets
 
 SECONDS = 2
-RATES = (100, 400)
+RATES = (20, 400)
 # What does not depend on the number of samples: with native frames the mappings are read every 100 ms, and on a busy machine it is
 # noted at the end that the rate was not kept.
 BESIDES = {"modules_update", "stats_note"}
-# Enough to tell an allocation a sample.
-MORE_SAMPLES = 100
-# A busy machine does not keep the higher rate.
-ATTEMPTS = 3
+# Enough to tell an allocation a sample; a busy machine does not keep the higher rate.
+MORE_SAMPLES = 20
 
 
 def read_symbols(program):
@@ -53,25 +51,17 @@ def count_allocations(target, counter, path, rate, options):
     return outcome.samples, read_places(path)
 
 
-def count_twice(target, counter, path, options):
-    """The places of few samples and of many, in the same time."""
-    for _ in range(ATTEMPTS):
-        few, before = count_allocations(target, counter, path, RATES[0], options)
-        many, after = count_allocations(target, counter, path, RATES[1], options)
-        if many > few + MORE_SAMPLES:
-            return before, after
-    pytest.skip("the machine is too busy: %d samples at %d Hz, %d at %d Hz" % (few, RATES[0], many, RATES[1]))
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("options", [[], ["--native"]], ids=["python", "native"])
 def test_a_known_stack_allocates_nothing(usual_python, build, tmp_path, options):
-    """Given a thread whose stack never changes, up to four times as many samples in the same time make no allocation more."""
+    """Given a thread whose stack never changes, many more samples in the same time make no allocation more."""
     if b"__asan_init" in pathlib.Path(runs.program()).read_bytes():
         pytest.skip("AddressSanitizer allocates by itself")
     counter = build("allocations.c", "-shared", "-fPIC")
     with targets.python(usual_python, "stays.py", build("stays.c", "-shared", "-fPIC")) as target:
-        before, after = count_twice(target, counter, tmp_path / "places", options)
+        few, before = count_allocations(target, counter, tmp_path / "few", RATES[0], options)
+        many, after = count_allocations(target, counter, tmp_path / "many", RATES[1], options)
+    assert many >= few + MORE_SAMPLES
     assert sum(before.values()) > 100, "nothing was counted"
     more = {place: after.get(place, 0) - before.get(place, 0) for place in {*before, *after} if BESIDES.isdisjoint(place)}
     assert not any(more.values()), [(number, place) for place, number in more.items() if number]
