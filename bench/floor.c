@@ -2,10 +2,11 @@
 /*
  * floor: what holding a thread costs at the least.
  *
- *   bench/floor -p PID [-d SECONDS] [-F HZ] [--bytes N] [--all]
+ *   bench/floor -p PID [-d SECONDS] [-F HZ] [--bytes N] [--spin US] [--all]
  *
  * At each tick, for each thread that /proc/PID/task/TID/syscall calls running (--all: for each thread): seize, interrupt, wait, registers,
- * one copy of N bytes (default 16384) from the stack pointer up, detach. Nothing is unwound, decoded or kept. Whatever a sampler that
+ * one copy of N bytes (default 16384) from the stack pointer up, detach. The wait spins for US (default 25) and
+ * then sleeps. Nothing is unwound, decoded or kept. Whatever a sampler that
  * stops threads does comes on top of this. It shares no code with pysample, so that a change there does not move it.
  *
  * Ends after SECONDS, at SIGINT, or with the process; prints how long the stops took, by its own clock, to standard error.
@@ -37,7 +38,7 @@
 #endif
 
 #define S_NS          1000000000ull
-#define SPIN_NS       25000ull     /* src/target/stop.c */
+#define SPIN_NS       25000ull     /* unless --spin: as in src/target/stop.c */
 #define TIMEOUT_NS    400000000ull /* src/snapshot/capture.h */
 #define RESCAN_NS     100000000ull
 #define THREADS_MAX   4096
@@ -52,6 +53,7 @@ struct floor_thread {
 
 struct floor_bench {
 	pid_t pid;
+	uint64_t spin_ns;
 	uint64_t interval_ns, end_ns;
 	size_t bytes;
 	bool all;
@@ -135,10 +137,10 @@ static void sleep_until_signal(uint64_t ns)
 }
 
 /* Spins for a moment, then sleeps: as pysample waits. */
-static bool wait_for_stop(pid_t tid, int *status_ret)
+static bool wait_for_stop(const struct floor_bench *bench, pid_t tid, int *status_ret)
 {
 	uint64_t start_ns = now_ns(), at_ns = start_ns;
-	for (; at_ns - start_ns < SPIN_NS; at_ns = now_ns())
+	for (; at_ns - start_ns < bench->spin_ns; at_ns = now_ns())
 		if (look(tid, status_ret))
 			return true;
 	for (; at_ns - start_ns < TIMEOUT_NS; at_ns = now_ns()) {
@@ -180,7 +182,7 @@ static void hold(struct floor_bench *bench, pid_t tid)
 		return;
 	}
 	ptrace(PTRACE_INTERRUPT, tid, NULL, NULL);
-	if (!wait_for_stop(tid, &status)) {
+	if (!wait_for_stop(bench, tid, &status)) {
 		/* Seized it stays, until this process ends. */
 		bench->timeouts++;
 		return;
@@ -240,6 +242,7 @@ static bool parse(int argc, char **argv, struct floor_bench *bench)
 {
 	static const struct option options[] = {
 		{ "bytes", required_argument, NULL, 'b' },
+		{ "spin", required_argument, NULL, 's' },
 		{ "all", no_argument, NULL, 'a' },
 		{ 0 },
 	};
@@ -258,6 +261,9 @@ static bool parse(int argc, char **argv, struct floor_bench *bench)
 		case 'b':
 			bench->bytes = strtoul(optarg, NULL, 10);
 			break;
+		case 's':
+			bench->spin_ns = (uint64_t)(atof(optarg) * 1000);
+			break;
 		case 'a':
 			bench->all = true;
 			break;
@@ -274,9 +280,10 @@ static bool parse(int argc, char **argv, struct floor_bench *bench)
 
 int main(int argc, char **argv)
 {
-	static struct floor_bench bench = { .bytes = BYTES_DEFAULT };
+	static struct floor_bench bench = { .bytes = BYTES_DEFAULT, .spin_ns = SPIN_NS };
 	if (!parse(argc, argv, &bench)) {
-		fputs("usage: bench/floor -p PID [-d SECONDS] [-F HZ] [--bytes N] [--all]\n",
+		fputs("usage: bench/floor -p PID [-d SECONDS] [-F HZ] [--bytes N] [--spin US] "
+		      "[--all]\n",
 		      stderr);
 		return 2;
 	}
