@@ -48,12 +48,15 @@ void events_watch(struct events *events, pid_t pid)
 	events->pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
 }
 
-bool events_wait(const struct events *events, uint64_t ns)
+bool events_wait(const struct events *events, uint64_t ns, bool children)
 {
+	sigset_t mask = events->wait_mask;
+	if (!children)
+		sigaddset(&mask, SIGCHLD);
 	struct pollfd process = { .fd = events->pidfd, .events = POLLIN };
 	struct timespec timeout = { .tv_sec = (time_t)(ns / NS_PER_S),
 				    .tv_nsec = (long)(ns % NS_PER_S) };
-	return ppoll(&process, 1, &timeout, &events->wait_mask) > 0;
+	return ppoll(&process, 1, &timeout, &mask) > 0;
 }
 
 int events_signal(void)

@@ -23,8 +23,11 @@ void events_init(struct events *events, const struct launch_inherited *inherited
 void events_deinit(struct events *events);
 /* The process whose end ends a wait. */
 void events_watch(struct events *events, pid_t pid);
-/* Sleeps @ns at most: until a signal comes, a child or a late thread changes state, or the process has ended (true). */
-bool events_wait(const struct events *events, uint64_t ns);
+/*
+ * Sleeps @ns at most: until a signal comes or the process has ended (true), and with @children until a child or a late thread changes
+ * state. Without them that is no reason to wake up: each stop that was waited for leaves such a signal behind.
+ */
+bool events_wait(const struct events *events, uint64_t ns, bool children);
 /* The last signal that asked us to end; 0: none. */
 int events_signal(void);
 void events_clear_signal(void);

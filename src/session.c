@@ -335,16 +335,17 @@ static bool round_of_samples(struct session *session, uint64_t tick_ns)
 /* Sleeps until @tick_ns, or until we are told to end. True if the process has ended. */
 static bool sleep_until(struct session *session, uint64_t tick_ns)
 {
-	for (;;) {
-		uint64_t now_ns = clock_now_ns();
-		bool over = now_ns >= tick_ns;
-		/* Even when there is nothing to wait for: signals come through only here. */
-		if (events_wait(&session->events, over ? 0 : tick_ns - now_ns))
+	uint64_t now_ns = clock_now_ns();
+	/* Even when there is nothing to wait for: signals come through only here. */
+	do {
+		bool children = session->launched || session->stopper.pending.count;
+		if (events_wait(&session->events, now_ns < tick_ns ? tick_ns - now_ns : 0,
+				children))
 			return true;
 		stop_collect(&session->stopper);
-		if (over || events_signal())
-			return false;
-	}
+		now_ns = clock_now_ns();
+	} while (now_ns < tick_ns && !events_signal());
+	return false;
 }
 
 static void run(struct session *session)
@@ -542,7 +543,7 @@ static int finish_launched(struct session *session)
 		if (events_signal() == SIGTERM || events_signal() == SIGHUP)
 			kill(launch->pid, events_signal());
 		events_clear_signal();
-		events_wait(&session->events, NS_PER_S);
+		events_wait(&session->events, NS_PER_S, true);
 		stop_collect(&session->stopper);
 	}
 	return launch_exit_status(launch);
