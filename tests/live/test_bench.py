@@ -149,6 +149,14 @@ def test_the_goals_of_kinds_that_did_not_run_are_in_the_report():
     assert "| first hold at attach: ≤ 1 ms | – | not measured |" in text
 
 
+@pytest.mark.parametrize("kind", sorted(report.kinds.every()))
+def test_a_target_that_did_not_start_is_a_failure_and_not_the_end_of_the_report(kind):
+    record = {"kind": kind, "profiler": "–", "repeats": [], "failed": "gap.py did not start"}
+    text = report.markdown({"machine": {}, "records": [record]})
+    assert "| %s, – | gap.py did not start |" % kind in text
+    assert "| met |" not in text
+
+
 def run(*arguments):
     return subprocess.run([sys.executable, str(BENCH / "run"), *arguments], capture_output=True, text=True, check=False)
 
