@@ -44,28 +44,23 @@ class Profiler:
     subprocesses: str = ""
     native: bool = False
     warm_s: float = 0.4  # from its start until it samples
-    keeps_stopped: bool = True  # false: it never holds a thread
     codes: tuple = (0, -signal.SIGINT)  # what it ends with when all is well
 
 
 PROFILERS = {
-    "empty": Profiler("sleep {seconds}", keeps_stopped=False),
+    "empty": Profiler("sleep {seconds}"),
     "floor": Profiler("{floor} -p {pid} -d {seconds} -F {rate} --bytes {bytes}"),
     "pysample": Profiler(PYSAMPLE, stacks.named),
     "pysample --native": Profiler(PYSAMPLE + " --native", stacks.named, native=True),
-    "pysample --nonblocking": Profiler(PYSAMPLE + " --nonblocking", stacks.named, keeps_stopped=False),
+    "pysample --nonblocking": Profiler(PYSAMPLE + " --nonblocking", stacks.named),
     "py-spy": Profiler(PYSPY, stacks.named, subprocesses=" -s"),
     "py-spy --native": Profiler(PYSPY + " --native", stacks.named, subprocesses=" -s", native=True, warm_s=0.8),
-    "py-spy --nonblocking": Profiler(PYSPY + " --nonblocking", stacks.named, subprocesses=" -s", keeps_stopped=False),
-    "austin": Profiler(f"{PEERS}/bin/austin {AUSTIN}", stacks.austin, subprocesses=" -C", keeps_stopped=False, codes=AUSTIN_CODES),
-    "austinp": Profiler(f"{PEERS}/bin/austinp {AUSTIN}", stacks.austin, subprocesses=" -C", native=True, warm_s=0.8, codes=AUSTIN_CODES),
-    "tachyon": Profiler(
-        TACHYON_ATTACH + "{subprocesses} {pid}",
-        stacks.tachyon,
-        TACHYON,
-        subprocesses=" --subprocesses",
-        keeps_stopped=False,
+    "py-spy --nonblocking": Profiler(PYSPY + " --nonblocking", stacks.named, subprocesses=" -s"),
+    "austin": Profiler(f"{PEERS}/bin/austin {AUSTIN}", stacks.austin, subprocesses=" -C", codes=AUSTIN_CODES),
+    "austinp": Profiler(
+        f"{PEERS}/bin/austinp {AUSTIN}", stacks.austin, subprocesses=" -C", native=True, warm_s=0.8, codes=AUSTIN_CODES
     ),
+    "tachyon": Profiler(TACHYON_ATTACH + "{subprocesses} {pid}", stacks.tachyon, TACHYON, subprocesses=" --subprocesses"),
     "tachyon --blocking": Profiler(
         TACHYON_ATTACH + " --blocking{subprocesses} {pid}", stacks.tachyon, TACHYON, subprocesses=" --subprocesses"
     ),

@@ -165,7 +165,7 @@ def tables(records):
     head = ["profiler", *labels(records)]
     text = (
         "Slow-down in percent at %d Hz. Each window stands between two without a profiler. Where one thread is busy, the time in which "
-        "the main thread waited for a CPU is left out." % RATE
+        "the main thread waited for a CPU is left out. Of the 4 processes, pysample looks at the parent only, the others at all." % RATE
     )
     return section(
         "Slow-down",

@@ -103,7 +103,8 @@ def late_percent(record):
 
 
 def tables(records):
-    head = ["profiler", "target", "samples/s", "torn", "torn %", "thrown away, by its own count %", "neither sample nor loss", "late ticks %"]
+    head = ["profiler", "target", "samples/s", "torn", "torn %"]
+    head += ["thrown away, by its own count %", "neither sample nor loss", "late ticks %"]
     rows = [
         [
             record["profiler"],
