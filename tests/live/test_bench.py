@@ -168,8 +168,9 @@ def goals_of(text):
     return {row[0]: row[2] for row in rows[2:]}
 
 
-# Of peers, of rates and of workloads that a quick run leaves out.
-LEFT_OUT = ("py-spy", "tachyon", "every peer", "at 100 Hz: ≤", "at 1000 Hz: ≤", "200 threads")
+# Of peers, of rates and of workloads that a quick run leaves out. A busy machine has no slow-down to show: windows in which the target
+# mostly waited for a CPU say nothing.
+LEFT_OUT = ("py-spy", "tachyon", "every peer", "at 100 Hz: ≤", "at 1000 Hz: ≤", "200 threads", "slow-down at 100 Hz")
 
 
 @pytest.mark.slow
