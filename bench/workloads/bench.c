@@ -14,6 +14,7 @@
 #include <linux/futex.h>
 #include <poll.h>
 #include <pthread.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -302,6 +303,12 @@ static void *eintr_main(void *data)
 	free(data);
 	eintr_loop(thread.kind, thread.counts, thread.ms);
 	return NULL;
+}
+
+/* Semaphores and queues outlive their process, unless they are in a namespace that ends with it. Without the right to one they stay. */
+void eintr_own_ids(void)
+{
+	(void)!unshare(CLONE_NEWIPC);
 }
 
 /* The same in a thread that Python does not know. */

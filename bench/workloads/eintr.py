@@ -19,6 +19,7 @@ def counts(thread):
 
 
 def main():
+    library.eintr_own_ids()
     for call in range(CALLS):
         thread = threading.Thread(target=library.eintr_loop, args=(call, counts(call), TIMEOUT_MS))
         thread.daemon = True
