@@ -19,6 +19,7 @@ DEFINE_VEC(struct pointer_vec, pointer_vec, const struct mapping *)
 struct modules {
 	const struct process *process;
 	struct memory *memory;
+	char *maps_text; /* that maps were parsed from */
 	struct maps maps;
 	struct module **owner; /* by mapping: the module that it belongs to, or NULL */
 	struct module_vec list;
@@ -282,6 +283,7 @@ static void deinit(struct modules *modules)
 		destroy_module(*slot);
 	module_vec_deinit(&modules->list);
 	free(modules->owner);
+	free(modules->maps_text);
 	maps_deinit(&modules->maps);
 }
 
@@ -301,24 +303,6 @@ void modules_destroy(struct modules *modules)
 {
 	deinit(modules);
 	free(modules);
-}
-
-static bool is_same_mapping(const struct mapping *a, const struct mapping *b)
-{
-	return a->start == b->start && a->end == b->end && a->offset == b->offset &&
-	       a->read == b->read && a->write == b->write && a->exec == b->exec &&
-	       a->deleted == b->deleted && !compare_files(a, b);
-}
-
-static bool is_same_maps(const struct maps *a, const struct maps *b)
-{
-	if (a->count != b->count)
-		return false;
-	for (size_t i = 0; i < a->count; i++) {
-		if (!is_same_mapping(&a->items[i], &b->items[i]))
-			return false;
-	}
-	return true;
 }
 
 static bool is_same_module(const struct module *a, const struct module *b)
@@ -376,12 +360,15 @@ struct error *modules_update(struct modules *modules)
 		.memory = modules->memory,
 		.generation = modules->generation,
 	};
-	struct error *err = maps_read(modules->process, &next.maps);
+	struct error *err = maps_read_text(modules->process, &next.maps_text);
 	if (err)
 		return err;
-	if (modules->owner && is_same_maps(&modules->maps, &next.maps))
+	if (modules->owner && !strcmp(modules->maps_text, next.maps_text))
 		return NULL;
-	err = group(&next);
+	err = error_prefix(maps_parse(next.maps_text, &next.maps), "process %d",
+			   (int)modules->process->pid);
+	if (!err)
+		err = group(&next);
 	if (err)
 		return err;
 

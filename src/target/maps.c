@@ -122,10 +122,15 @@ struct error *maps_parse(const char *text, struct maps *maps_ret)
 	return NULL;
 }
 
+struct error *maps_read_text(const struct process *process, char **text_ret)
+{
+	return process_read_file(process, "maps", MAPS_LIMIT, text_ret, NULL);
+}
+
 struct error *maps_read(const struct process *process, struct maps *maps_ret)
 {
 	_cleanup_free_ char *text = NULL;
-	struct error *err = process_read_file(process, "maps", MAPS_LIMIT, &text, NULL);
+	struct error *err = maps_read_text(process, &text);
 	if (err)
 		return err;
 	return error_prefix(maps_parse(text, maps_ret), "process %d", (int)process->pid);

@@ -27,6 +27,8 @@ DEFINE_VEC(struct maps, maps_vec, struct mapping)
 /* Parses the text of a maps file. Lines that are none are an error: the kernel writes no such lines. */
 struct error *maps_parse(const char *text, struct maps *maps_ret);
 struct error *maps_read(const struct process *process, struct maps *maps_ret);
+/* The text alone, the caller's to free: what has not changed need not be parsed again. */
+struct error *maps_read_text(const struct process *process, char **text_ret);
 void maps_deinit(struct maps *maps);
 
 /* The mapping that holds @address, or NULL. */
