@@ -4,10 +4,6 @@
 
 #include <stdlib.h>
 
-#include "base/clock.h"
-#include "native_capsule.h"
-#include "snapshot/capsule.h"
-
 /* How often a thread is taken again because its stack was not wholly copied: it doubles each time. */
 #define RETAKES_MAX 6
 
@@ -206,11 +202,22 @@ static enum reason walk_remembered(struct sampler *sampler, struct sampled *samp
 			: NULL;
 	if (!place)
 		return end;
-	uint64_t code_mask = registers->code_mask;
+	struct arch_registers slept = *registers;
 	*registers = place->registers;
-	registers->code_mask = code_mask;
-	enum reason again = native_walk(sampler->native, &sampler->snapshot, &sampled->stack_need);
-	return again || sleep_place_matches(place, &sampler->native->frames) ? again : end;
+	registers->code_mask = slept.code_mask;
+	struct native *native = sampler->native;
+	enum reason again = native_walk(native, &sampler->snapshot, &sampled->stack_need);
+	if (!again && sleep_place_matches(place, &native->frames))
+		return again;
+
+	/* Not proved to be this sleep's: no frame that was found by them may stay. What they lacked is worth copying all the same. */
+	struct memory_range missing = native->missing;
+	*registers = slept;
+	end = native_walk(native, &sampler->snapshot, &sampled->stack_need);
+	if (again != REASON_STACK_CUT)
+		return end;
+	native->missing = missing;
+	return again;
 }
 
 /* Native frames of the copy, ours or libunwind's. */
