@@ -72,34 +72,29 @@ void profile_fact_argv(struct profile_argv *fact, const char *bytes, size_t size
 	fact->size = size;
 }
 
-static uint64_t key_of(uint32_t high, uint32_t low)
-{
-	return (uint64_t)high << 32 | low;
-}
-
 static uint64_t function_key(const void *data, uint32_t id)
 {
 	const struct profile_function *function =
 		&((const struct profile *)data)->functions.items[id];
-	return key_of(function->name, function->file);
+	return idset_pair(function->name, function->file);
 }
 
 static uint64_t frame_key(const void *data, uint32_t id)
 {
 	const struct profile_frame *frame = &((const struct profile *)data)->frames.items[id];
-	return key_of(frame->function, frame->line);
+	return idset_pair(frame->function, frame->line);
 }
 
 static uint64_t stack_key(const void *data, uint32_t id)
 {
 	const struct profile_stack *stack = &((const struct profile *)data)->stacks.items[id];
-	return key_of(stack->parent, stack->frame);
+	return idset_pair(stack->parent, stack->frame);
 }
 
 static uint64_t sample_key(const void *data, uint32_t id)
 {
 	const struct profile_sample *sample = &((const struct profile *)data)->samples.items[id];
-	return key_of(sample->thread, sample->stack);
+	return idset_pair(sample->thread, sample->stack);
 }
 
 uint32_t profile_function(struct profile *profile, const char *name, const char *file,
@@ -110,7 +105,7 @@ uint32_t profile_function(struct profile *profile, const char *name, const char 
 	if (name_id == INTERN_NONE || (file && file_id == INTERN_NONE))
 		return PROFILE_NONE;
 
-	uint64_t key = key_of(name_id, file_id);
+	uint64_t key = idset_pair(name_id, file_id);
 	uint32_t head = idset_get(&profile->function_index, key, function_key, profile);
 	for (uint32_t id = head; id != PROFILE_NONE; id = profile->functions.items[id].next) {
 		const struct profile_function *function = &profile->functions.items[id];
@@ -139,7 +134,7 @@ uint32_t profile_frame(struct profile *profile, uint32_t function, uint32_t line
 {
 	if (function == PROFILE_NONE)
 		return PROFILE_NONE;
-	uint64_t key = key_of(function, line);
+	uint64_t key = idset_pair(function, line);
 	uint32_t id = idset_get(&profile->frame_index, key, frame_key, profile);
 	if (id != PROFILE_NONE)
 		return id;
@@ -200,7 +195,7 @@ const char *profile_thread_name(const struct profile *profile, uint32_t thread)
 /* The stack of @frame called from @parent; PROFILE_NONE if there is no room for a new one. */
 static uint32_t stack_child(struct profile *profile, uint32_t parent, uint32_t frame)
 {
-	uint64_t key = key_of(parent, frame);
+	uint64_t key = idset_pair(parent, frame);
 	uint32_t id = idset_get(&profile->stack_index, key, stack_key, profile);
 	if (id != PROFILE_NONE)
 		return id;
@@ -255,7 +250,7 @@ enum reason profile_stack(struct profile *profile, const uint32_t *frames, size_
 static struct profile_sample *sample_find(struct profile *profile, uint32_t thread, uint32_t stack,
 					  enum reason end, unsigned flags)
 {
-	uint64_t key = key_of(thread, stack);
+	uint64_t key = idset_pair(thread, stack);
 	uint32_t head = idset_get(&profile->sample_index, key, sample_key, profile);
 	for (uint32_t id = head; id != PROFILE_NONE; id = profile->samples.items[id].next) {
 		struct profile_sample *sample = &profile->samples.items[id];

@@ -14,6 +14,12 @@
 
 #define IDSET_NONE UINT32_MAX
 
+/* A key of two ids. */
+static inline uint64_t idset_pair(uint32_t high, uint32_t low)
+{
+	return (uint64_t)high << 32 | low;
+}
+
 /* The key of thing number @id in @data. */
 typedef uint64_t (*idset_key)(const void *data, uint32_t id);
 

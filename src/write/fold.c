@@ -5,27 +5,22 @@
 #include <stdlib.h>
 #include <string.h>
 
-static uint64_t key_of(uint32_t high, uint32_t low)
-{
-	return (uint64_t)high << 32 | low;
-}
-
 static uint64_t node_key(const void *data, uint32_t id)
 {
 	const struct fold_node *node = &((const struct fold *)data)->nodes.items[id];
-	return key_of(node->parent, node->label);
+	return idset_pair(node->parent, node->label);
 }
 
 static uint64_t line_key(const void *data, uint32_t id)
 {
 	const struct fold_line *line = &((const struct fold *)data)->lines.items[id];
-	return key_of(line->group, line->node);
+	return idset_pair(line->group, line->node);
 }
 
 /* The node of @label under @parent, new or old; PROFILE_NONE without memory. */
 static uint32_t fold_child(struct fold *fold, struct idset *index, uint32_t parent, uint32_t label)
 {
-	uint32_t id = idset_get(index, key_of(parent, label), node_key, fold);
+	uint32_t id = idset_get(index, idset_pair(parent, label), node_key, fold);
 	if (id != IDSET_NONE)
 		return id;
 	id = (uint32_t)fold->nodes.count;
@@ -115,7 +110,7 @@ struct error *fold_add(struct fold *fold, uint32_t group, uint32_t stack, uint64
 		return NULL;
 	bool merged = stack != PROFILE_NONE && fold->node_of_stack;
 	uint32_t node = merged ? fold->node_of_stack[stack] : stack;
-	uint32_t known = idset_get(&fold->line_index, key_of(group, node), line_key, fold);
+	uint32_t known = idset_get(&fold->line_index, idset_pair(group, node), line_key, fold);
 	if (known != IDSET_NONE) {
 		fold->lines.items[known].weight += weight;
 		return NULL;
