@@ -138,3 +138,12 @@ def in_turn(names, repeat):
     """The order of one repeat: each begins one further, so that nobody is always first."""
     shift = repeat % len(names) if names else 0
     return [*names[shift:], *names[:shift]]
+
+
+def each_in_turn(repeats, names, once):
+    """{name: what once(name) gave, a value a repeat}"""
+    found = {name: [] for name in names}
+    for repeat in range(repeats):
+        for name in in_turn(names, repeat):
+            found[name].append(once(name))
+    return found

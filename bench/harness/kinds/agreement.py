@@ -4,7 +4,7 @@
 from harness.profilers import Run, in_json, installed
 from harness.tables import goal, middle, number, section, table
 from harness.target import Target
-from harness.window import NS_PER_US, gaps_since, in_turn, percentile, ratio, watch
+from harness.window import NS_PER_US, each_in_turn, gaps_since, percentile, ratio, watch
 
 KIND = "agreement"
 WANTED = ["pysample", "pysample --native"]
@@ -51,12 +51,10 @@ def once(settings, target, name, seconds):
 def run(settings):
     seconds = settings.window_s if settings.quick else WINDOW_S
     names = installed(settings.chosen(WANTED))
-    records = {name: {"kind": KIND, "profiler": name, "rate": RATE, "repeats": []} for name in names}
     with Target(settings, "gap.py", 15, 0) as target:
-        for repeat in range(settings.repeats):
-            for name in in_turn(names, repeat):
-                records[name]["repeats"].append(once(settings, target, name, seconds))
-    yield from records.values()
+        found = each_in_turn(settings.repeats, names, lambda name: once(settings, target, name, seconds))
+    for name, repeats in found.items():
+        yield {"kind": KIND, "profiler": name, "rate": RATE, "repeats": repeats}
 
 
 # ---- report ----

@@ -4,7 +4,7 @@
 from harness.profilers import PROFILERS, Run, groups
 from harness.tables import find, goal, section, spread, table, values
 from harness.target import COUNTS, Target
-from harness.window import in_turn, median, watch
+from harness.window import each_in_turn, median, watch
 
 KIND = "eintr"
 WANTED = ["empty", "floor", "pysample", "pysample --native", "py-spy", "py-spy --native", "tachyon --blocking"]
@@ -52,14 +52,10 @@ def run(settings):
 
 
 def measure(settings, version, names, seconds):
-    records = {
-        name: {"kind": KIND, "profiler": name, "version": version, "rate": RATE, "repeats": []} for name in names
-    }
     with Target(settings, "eintr.py", version=version) as target:
-        for repeat in range(settings.repeats):
-            for name in in_turn(names, repeat):
-                records[name]["repeats"].append(once(settings, target, name, seconds))
-    return records.values()
+        found = each_in_turn(settings.repeats, names, lambda name: once(settings, target, name, seconds))
+    for name, repeats in found.items():
+        yield {"kind": KIND, "profiler": name, "version": version, "rate": RATE, "repeats": repeats}
 
 
 # ---- report ----

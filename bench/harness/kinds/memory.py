@@ -8,7 +8,7 @@ from harness.helpers import big_libraries, peak_program, run_stacks
 from harness.profilers import PROFILERS, Run, groups
 from harness.tables import middle, number, section, table
 from harness.target import Target
-from harness.window import in_turn
+from harness.window import each_in_turn
 
 WANTED = ("pysample", "pysample --native", "py-spy", "py-spy --native", "austin", "tachyon", "tachyon --blocking")
 QUICK = ("pysample", "pysample --native")
@@ -36,11 +36,8 @@ def once(settings, name, target):
 
 def measure(settings, names, version, count):
     libraries = big_libraries(settings, count)
-    repeats = {name: [] for name in names}
     with Target(settings, "clock.py", *libraries, version=version) as target:
-        for repeat in range(settings.repeats):
-            for name in in_turn(names, repeat):
-                repeats[name].append(once(settings, name, target))
+        repeats = each_in_turn(settings.repeats, names, lambda name: once(settings, name, target))
     for name in names:
         yield record(name, version, "%d libraries" % count, repeats[name])
 

@@ -7,7 +7,7 @@ from harness import check
 from harness.profilers import PROFILERS, Run, groups, in_json
 from harness.tables import find, goal, number, section, table, values
 from harness.target import Target
-from harness.window import in_turn, watch
+from harness.window import each_in_turn, watch
 
 KIND = "torn"
 WANTED = [
@@ -62,14 +62,10 @@ def uncounted(document):
 
 
 def measure(settings, version, names, seconds):
-    records = {
-        name: {"kind": KIND, "profiler": name, "version": version, "rate": RATE, "repeats": []} for name in names
-    }
     with Target(settings, "chains.py", version=version) as target:
-        for repeat in range(settings.repeats):
-            for name in in_turn(names, repeat):
-                records[name]["repeats"].append(once(settings, target, name, seconds))
-    return records.values()
+        found = each_in_turn(settings.repeats, names, lambda name: once(settings, target, name, seconds))
+    for name, repeats in found.items():
+        yield {"kind": KIND, "profiler": name, "version": version, "rate": RATE, "repeats": repeats}
 
 
 def run(settings):
