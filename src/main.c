@@ -23,7 +23,7 @@ static int run(const struct options *options)
 	case COMMAND_CROSSCHECK:
 		return crosscheck_run(options);
 	case COMMAND_HELP:
-		options_print_help();
+		options_print_help(options->help_on);
 		return 0;
 	case COMMAND_VERSION:
 		puts("pysample " PACKAGE_VERSION);

@@ -31,6 +31,7 @@ DEFINE_VEC(struct name_filter, name_filter, const char *)
 
 struct options {
 	enum command command;
+	const char *help_on;  /* help: the command that was named, or NULL */
 	pid_t pid;            /* 0: none given */
 	char **program;       /* what is launched, NULL-terminated; NULL: nothing */
 	char **files;         /* replay: NULL-terminated */
@@ -67,5 +68,5 @@ static inline void options_cleanup(struct options *options)
 }
 #define _cleanup_options_ _cleanup_(options_cleanup)
 
-/* The text of --help. */
-void options_print_help(void);
+/* The text of --help, of one command or with NULL of all. */
+void options_print_help(const char *command);

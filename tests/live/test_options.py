@@ -22,8 +22,8 @@ def text_of(name):
     return (SOURCE / name).read_text()
 
 
-def help_text():
-    run = subprocess.run([runs.program(), "--help"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+def help_text(*command):
+    run = subprocess.run([runs.program(), *command, "--help"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     assert run.returncode == 0
     assert run.stderr == ""
     return run.stdout
@@ -117,6 +117,7 @@ def test_each_command_is_offered_the_options_it_takes(command, tmp_path):
         if option.startswith("--") and accepts(command, option, re.search(option + " [A-Z]", text), tmp_path)
     }
     assert options_of_command_in_bash(command) == taken
+    assert {option for option in options_of_help(help_text(command)) if option.startswith("--")} == taken
 
 
 def complete_in_bash(*words):

@@ -1,0 +1,203 @@
+/* SPDX-License-Identifier: MIT */
+/* options_record.c: the options of record. */
+#include "option_row.h"
+#include "option_value.h"
+
+static struct error *set_overhead(const char *text, struct options *options,
+				  struct option_words *words)
+{
+	return option_value_share(text, &options->max_overhead);
+}
+static const struct option_row max_overhead = {
+	"max-overhead",
+	0,
+	OPTION_VALUE,
+	"SHARE",
+	"lower the rate so that no thread is held longer, as in 1%",
+	set_overhead,
+};
+
+static struct error *set_threads(const char *text, struct options *options,
+				 struct option_words *words)
+{
+	options->writing.threads = true;
+	return NULL;
+}
+static const struct option_row threads = {
+	"threads", 't', OPTION_FLAG, NULL, "put an outermost frame for each thread", set_threads,
+};
+
+static struct error *set_gil(const char *text, struct options *options, struct option_words *words)
+{
+	options->gil = true;
+	return NULL;
+}
+static const struct option_row gil = {
+	"gil", 0, OPTION_FLAG, NULL, "only samples of threads that hold the GIL", set_gil,
+};
+
+static struct error *set_mode(const char *text, struct options *options, struct option_words *words)
+{
+	return option_value_mode(text, &options->mode);
+}
+static const struct option_row mode = {
+	"mode",
+	0,
+	OPTION_VALUE,
+	"MODE",
+	"what a sample weighs: wall, cpu, offcpu or gil (default: wall)",
+	set_mode,
+};
+
+static struct error *set_unwinder(const char *text, struct options *options,
+				  struct option_words *words)
+{
+	return option_value_unwinder(text, &options->libunwind);
+}
+static const struct option_row unwinder = {
+	"unwinder",
+	0,
+	OPTION_VALUE,
+	"NAME",
+	"with --native: table (default) or libunwind, which is slow",
+	set_unwinder,
+};
+
+static struct error *set_no_idle(const char *text, struct options *options,
+				 struct option_words *words)
+{
+	words->idle = 0;
+	return NULL;
+}
+static const struct option_row no_idle = {
+	"no-idle",   0, OPTION_FLAG, NULL, "only threads that run (default, but for --mode offcpu)",
+	set_no_idle,
+};
+
+static struct error *set_no_line(const char *text, struct options *options,
+				 struct option_words *words)
+{
+	options->writing.no_line = true;
+	return NULL;
+}
+static const struct option_row no_line = {
+	"no-line", 0, OPTION_FLAG, NULL, "group by function instead of line", set_no_line,
+};
+
+static struct error *set_weights(const char *text, struct options *options,
+				 struct option_words *words)
+{
+	return option_value_weights(text, &options->writing.weights);
+}
+static const struct option_row weights = {
+	"weights",   0, OPTION_VALUE, "UNIT", "what collapsed stacks count: samples or ns",
+	set_weights,
+};
+
+static struct error *set_no_jitter(const char *text, struct options *options,
+				   struct option_words *words)
+{
+	options->jitter = false;
+	return NULL;
+}
+static const struct option_row no_jitter = {
+	"no-jitter", 0, OPTION_FLAG, NULL, "sample at exact intervals", set_no_jitter,
+};
+
+static struct error *set_capsules(const char *text, struct options *options,
+				  struct option_words *words)
+{
+	options->capsules = text;
+	return NULL;
+}
+static const struct option_row save_capsules = {
+	"save-capsules", 0, OPTION_VALUE, "DIR", "save stopped threads for 'pysample replay'",
+	set_capsules,
+};
+
+static struct error *set_every(const char *text, struct options *options,
+			       struct option_words *words)
+{
+	return option_value_every(text, &options->capsule_every);
+}
+static const struct option_row capsule_every = {
+	"capsule-every", 0, OPTION_VALUE, "N", "save only each Nth sample (default: 1)", set_every,
+};
+
+static const struct option_row *const rows[] = {
+	&option_pid,
+	&option_duration,
+	&option_rate,
+	&max_overhead,
+	&option_output,
+	&option_format,
+	&threads,
+	&option_tid,
+	&option_thread_name,
+	&gil,
+	&mode,
+	&option_native,
+	&option_debug_dir,
+	&unwinder,
+	&option_idle,
+	&no_idle,
+	&no_line,
+	&option_full_paths,
+	&weights,
+	&no_jitter,
+	&option_nonblocking,
+	&save_capsules,
+	&capsule_every,
+	&option_quiet,
+	NULL,
+};
+
+static struct error *take_program(struct options *options, const struct option_words *words)
+{
+	if (!words->rest_count)
+		return NULL;
+	if (!words->after_dashes)
+		return error_create(ERROR_USAGE,
+				    "unexpected word %s: a program to launch comes after --",
+				    words->rest[0]);
+	options->program = words->rest;
+	return NULL;
+}
+
+static struct error *check(struct options *options, const struct option_words *words)
+{
+	struct error *err = take_program(options, words);
+	if (err)
+		return err;
+	if (!options->pid && !options->program)
+		return error_create(ERROR_USAGE, "say what to profile: -p PID, or -- PROGRAM");
+	if (options->pid && options->program)
+		return error_create(ERROR_USAGE, "-p PID and -- PROGRAM do not go together");
+	if (options->libunwind && !options->native)
+		return error_create(ERROR_USAGE, "--unwinder goes with --native");
+	if (options->libunwind && options->nonblocking)
+		return error_create(
+			ERROR_USAGE,
+			"libunwind needs stopped threads: it does not go with --nonblocking");
+	if (options->capsule_every && !options->capsules)
+		return error_create(ERROR_USAGE, "--capsule-every goes with --save-capsules");
+	if (!options->capsule_every)
+		options->capsule_every = 1;
+
+	if (options->mode == PROFILE_OFFCPU && words->idle == 0)
+		return error_create(ERROR_USAGE, "--no-idle leaves nothing for --mode offcpu");
+	options->idle = words->idle == -1 ? options->mode == PROFILE_OFFCPU : words->idle;
+	if (options->mode == PROFILE_GIL_ONLY)
+		options->gil = true;
+	return option_pick_format(options, words);
+}
+
+const struct option_command option_record = {
+	.name = "record",
+	.command = COMMAND_RECORD,
+	.usage = "pysample [record] -p PID [-d TIME] [-F HZ] [-o FILE] [OPTION]...\n"
+		 "pysample [record] [OPTION]... -- PROGRAM [ARGUMENT]...\n",
+	.help = "collect stacks for a while and write a profile (default)",
+	.rows = rows,
+	.check = check,
+};
