@@ -115,7 +115,9 @@ static void print_line(const struct bench *bench, uint64_t fed, const char *what
 
 static void feed(struct bench *bench, make_fn *make)
 {
-	uint32_t thread = profile_thread(bench->profile, 1, "main");
+	uint32_t thread =
+		profile_thread(bench->profile, profile_process(bench->profile, 1, PROFILE_NONE), 1,
+			       "main");
 	uint64_t next = 10;
 	for (uint64_t i = 0; i < bench->count; i++) {
 		make(bench, i);

@@ -276,7 +276,9 @@ static struct error *load(struct bench *bench, const char *path, struct item *it
 		return error_prefix(err, "%s", path);
 	item->collector.native = &item->native;
 	item->collector.symbolize = bench->symbolize;
-	item->thread = profile_thread(bench->profile, 1, item->capsule.name);
+	item->thread =
+		profile_thread(bench->profile, profile_process(bench->profile, 1, PROFILE_NONE), 1,
+			       item->capsule.name);
 	return NULL;
 }
 

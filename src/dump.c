@@ -169,7 +169,11 @@ static struct error *dump_all(struct dump *dump, struct stopper *stopper)
 		err = profile_create(&dump->profile);
 	if (err)
 		return err;
-	facts_of_run(dump->profile, subject, options);
+	facts_of_run(dump->profile, options);
+	uint32_t id = profile_process(dump->profile, subject->process->pid, PROFILE_NONE);
+	if (id == PROFILE_NONE)
+		return error_no_memory();
+	facts_of_process(dump->profile, id, subject);
 	if (options->native)
 		err = begin_native(dump);
 	if (!err)

@@ -102,7 +102,7 @@ static struct error *add_stack(struct strbuf *buf, const struct profile *profile
 
 static void add_title(struct strbuf *buf, const struct profile *profile)
 {
-	const struct profile_facts *facts = &profile->facts;
+	const struct profile_process *facts = &profile->processes.items[0];
 	strbuf_addf(buf, "Process %d:", (int)facts->pid);
 	for (size_t at = 0; at < facts->argv.size; at += strlen(facts->argv.bytes + at) + 1) {
 		strbuf_addc(buf, ' ');
@@ -197,7 +197,7 @@ struct error *dump_print_json(const struct profile *profile, const struct dump_t
 	struct error *err = writer_files(profile, options, &files);
 	if (err)
 		return err;
-	const struct profile_facts *facts = &profile->facts;
+	const struct profile_process *facts = &profile->processes.items[0];
 	json_t *root = json_object(), *list = json_array();
 	json_object_set_new(root, "pid", json_integer(facts->pid));
 	json_object_set_new(root, "python_version",

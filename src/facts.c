@@ -4,10 +4,13 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
 
 /* A command line longer than this is not kept. */
 #define CMDLINE_MAX ((size_t)1 << 20)
+/* The kernel keeps 15 bytes of a name. */
+#define NAME_MAX_SIZE 64
 
 static void set_argv(struct profile_argv *fact, const struct process *process)
 {
@@ -29,10 +32,10 @@ static void set_own_argv(struct profile_argv *fact)
 	process_close(self);
 }
 
-void facts_of_run(struct profile *profile, const struct subject *subject,
-		  const struct options *options)
+void facts_of_run(struct profile *profile, const struct options *options)
 {
 	struct profile_facts *facts = &profile->facts;
+	facts->mode = options->mode;
 	profile_fact(&facts->tool_version, PACKAGE_VERSION);
 	set_own_argv(&facts->tool_argv);
 	char text[32];
@@ -40,22 +43,41 @@ void facts_of_run(struct profile *profile, const struct subject *subject,
 	struct tm tm;
 	if (gmtime_r(&now, &tm) && strftime(text, sizeof(text), "%Y-%m-%dT%H:%M:%SZ", &tm))
 		profile_fact(&facts->start_time, text);
+}
 
-	facts->pid = subject->process->pid;
+static void set_name(char **fact, const struct process *process)
+{
+	_cleanup_free_ char *text = NULL;
+	size_t size;
+	_cleanup_error_ struct error *err =
+		process_read_file(process, "comm", NAME_MAX_SIZE, &text, &size);
+	if (err)
+		return;
+	text[strcspn(text, "\n")] = '\0';
+	profile_fact(fact, text);
+}
+
+void facts_of_process(struct profile *profile, uint32_t id, const struct subject *subject)
+{
+	if (id == PROFILE_NONE)
+		return;
+	struct profile_process *facts = &profile->processes.items[id];
+	set_name(&facts->name, subject->process);
 	set_argv(&facts->argv, subject->process);
 	_cleanup_free_ char *path = NULL;
 	_cleanup_error_ struct error *err = process_read_link(subject->process, "exe", &path);
 	if (!err)
 		profile_fact(&facts->executable, path);
-	facts_of_python(profile, subject);
+	facts_of_python(profile, id, subject);
 }
 
-void facts_of_python(struct profile *profile, const struct subject *subject)
+void facts_of_python(struct profile *profile, uint32_t id, const struct subject *subject)
 {
-	struct profile_facts *facts = &profile->facts;
-	if (!subject->runtime_count)
+	if (id == PROFILE_NONE || !subject->runtime_count)
 		return;
+	struct profile_process *facts = &profile->processes.items[id];
 	const struct subject_runtime *runtime = &subject->runtimes[0];
+	set_name(&facts->name, subject->process);
 	set_argv(&facts->argv, subject->process);
 	profile_fact(&facts->python_version, runtime->py.version_text);
 	profile_fact(&facts->runtime, runtime->py.module->path);

@@ -9,11 +9,12 @@
 #include "target/memory_live.h"
 #include "ticker.h"
 
-/* The target's command line and program, and our own. */
-void facts_of_run(struct profile *profile, const struct subject *subject,
-		  const struct options *options);
+/* Our own version and command line, what we were asked for, and the time. */
+void facts_of_run(struct profile *profile, const struct options *options);
+/* Name, command line and program of the profile's process @id, and the Python in it as below. Nothing for PROFILE_NONE. */
+void facts_of_process(struct profile *profile, uint32_t id, const struct subject *subject);
 /* Version of the Python in it and how all that is known of it was found. */
-void facts_of_python(struct profile *profile, const struct subject *subject);
+void facts_of_python(struct profile *profile, uint32_t id, const struct subject *subject);
 /* After the run: why its rate was not what was asked for. */
 void facts_of_rate(struct profile *profile, const struct ticker *ticker,
 		   const struct budget *budget);

@@ -57,6 +57,7 @@ struct session {
 	uint64_t maps_ns;
 	size_t maps_threads;
 	struct profile *profile;
+	uint32_t process; /* in the profile */
 	struct ticker ticker;
 	struct budget budget;
 	struct progress progress;
@@ -93,7 +94,8 @@ static uint32_t thread_id(struct session *session, struct thread *thread, struct
 {
 	if (!sampled->user_id) {
 		thread_read_name(thread, session->subject->process);
-		uint32_t id = profile_thread(session->profile, thread->tid, thread->name);
+		uint32_t id = profile_thread(session->profile, session->process, thread->tid,
+					     thread->name);
 		if (id == PROFILE_NONE)
 			return PROFILE_NONE;
 		sampled->user_id = (uint64_t)id + 1;
@@ -260,7 +262,7 @@ static void find_python(struct session *session, uint64_t now_ns)
 		return;
 	ticker_forgive(&session->ticker);
 	if (subject_find_python(session->subject)) {
-		facts_of_python(session->profile, session->subject);
+		facts_of_python(session->profile, session->process, session->subject);
 		return;
 	}
 	session->find_interval_ns = session->find_interval_ns * 2 < FIND_NS_MAX
@@ -310,7 +312,7 @@ static bool round_of_samples(struct session *session, uint64_t tick_ns)
 		session->find_interval_ns = FIND_NS_MIN;
 		session->find_ns = 0;
 		if (session->subject->runtime_count)
-			facts_of_python(session->profile, session->subject);
+			facts_of_python(session->profile, session->process, session->subject);
 		break;
 	case SUBJECT_SAME:
 		break;
@@ -481,10 +483,12 @@ static struct error *record(struct session *session)
 		err = open_subject(session);
 	if (err)
 		return err;
-	session->profile->facts.mode = options->mode;
 	session->wants_cpu = options->mode == PROFILE_CPU || options->mode == PROFILE_OFFCPU ||
 			     strcmp(options->format->name, "collapsed");
-	facts_of_run(session->profile, session->subject, options);
+	facts_of_run(session->profile, options);
+	session->process =
+		profile_process(session->profile, session->subject->process->pid, PROFILE_NONE);
+	facts_of_process(session->profile, session->process, session->subject);
 	if (session->launched && (err = launch_go(&session->launch)))
 		return error_prefix(err, "%s", options->program[0]);
 

@@ -20,13 +20,18 @@ static void facts_deinit(struct profile_facts *facts)
 	free(facts->tool_version);
 	free(facts->tool_argv.bytes);
 	free(facts->start_time);
-	free(facts->argv.bytes);
-	free(facts->executable);
-	free(facts->python_version);
-	free(facts->runtime);
-	free(facts->found_by);
-	free(facts->layout);
-	free(facts->thread_source);
+}
+
+static void process_deinit(struct profile_process *process)
+{
+	free(process->name);
+	free(process->argv.bytes);
+	free(process->executable);
+	free(process->python_version);
+	free(process->runtime);
+	free(process->found_by);
+	free(process->layout);
+	free(process->thread_source);
 }
 
 void profile_destroy(struct profile *profile)
@@ -37,12 +42,15 @@ void profile_destroy(struct profile *profile)
 		free(thread->kernel_name);
 		free(thread->python_name);
 	}
+	vec_foreach (process, &profile->processes)
+		process_deinit(process);
 	facts_deinit(&profile->facts);
 	stats_deinit(&profile->stats);
 	intern_deinit(&profile->strings);
 	profile_functions_deinit(&profile->functions);
 	profile_frames_deinit(&profile->frames);
 	profile_stacks_deinit(&profile->stacks);
+	profile_processes_deinit(&profile->processes);
 	profile_threads_deinit(&profile->threads);
 	profile_samples_deinit(&profile->samples);
 	idset_deinit(&profile->function_index);
@@ -150,13 +158,37 @@ uint32_t profile_frame(struct profile *profile, uint32_t function, uint32_t line
 	return PROFILE_NONE;
 }
 
-uint32_t profile_thread(struct profile *profile, pid_t tid, const char *kernel_name)
+uint32_t profile_process(struct profile *profile, pid_t pid, uint32_t parent)
 {
+	uint32_t id = (uint32_t)profile->processes.count;
+	struct profile_process *process = profile_processes_append(&profile->processes);
+	if (!process)
+		return PROFILE_NONE;
+	*process = (struct profile_process){ .pid = pid, .parent = parent };
+	return id;
+}
+
+const char *profile_process_name(const struct profile *profile, uint32_t process)
+{
+	const struct profile_process *p = &profile->processes.items[process];
+	if (p->name)
+		return p->name;
+	if (!p->executable)
+		return "?";
+	const char *slash = strrchr(p->executable, '/');
+	return slash && slash[1] ? slash + 1 : p->executable;
+}
+
+uint32_t profile_thread(struct profile *profile, uint32_t process, pid_t tid,
+			const char *kernel_name)
+{
+	if (process == PROFILE_NONE)
+		return PROFILE_NONE;
 	uint32_t id = (uint32_t)profile->threads.count;
 	struct profile_thread *thread = profile_threads_append(&profile->threads);
 	if (!thread)
 		return PROFILE_NONE;
-	thread->tid = tid;
+	*thread = (struct profile_thread){ .process = process, .tid = tid };
 	profile_thread_set_kernel_name(profile, id, kernel_name);
 	return id;
 }

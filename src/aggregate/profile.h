@@ -60,7 +60,29 @@ struct profile_step {
 	uint32_t stack;
 };
 
+/* Arguments as /proc/PID/cmdline has them: each ends with a NUL. */
+struct profile_argv {
+	char *bytes;
+	size_t size;
+};
+
+/* What was profiled. Texts are owned by the profile and may be NULL; see profile_fact. */
+struct profile_process {
+	pid_t pid;
+	uint32_t
+		parent; /* another process of the profile, which started this one; PROFILE_NONE: none of them */
+	char *name; /* short, to tell it from others */
+	struct profile_argv argv;
+	char *executable;
+	char *python_version; /* as the runtime says it: "3.12.1" */
+	char *runtime;        /* the file that the runtime is in */
+	char *found_by;       /* how it was found */
+	char *layout;         /* where the offsets come from */
+	char *thread_source;  /* how a thread's Python state was found */
+};
+
 struct profile_thread {
+	uint32_t process;
 	pid_t tid;
 	char *kernel_name; /* NULL: unknown */
 	char *python_name; /* NULL: unknown */
@@ -90,33 +112,19 @@ enum profile_mode {
 			   */
 };
 
-/* Arguments as /proc/PID/cmdline has them: each ends with a NUL. */
-struct profile_argv {
-	char *bytes;
-	size_t size;
-};
-
-/* What was profiled, and how. Texts are owned by the profile and may be NULL; see profile_fact. */
+/* How it was profiled. Texts are owned by the profile and may be NULL; see profile_fact. */
 struct profile_facts {
 	char *tool_version;
 	struct profile_argv tool_argv;
 	char *start_time; /* ISO 8601, for information: never measured with */
 	enum profile_mode mode;
-
-	pid_t pid;
-	struct profile_argv argv;
-	char *executable;
-	char *python_version; /* as the runtime says it: "3.12.1" */
-	char *runtime;        /* the file that the runtime is in */
-	char *found_by;       /* how it was found */
-	char *layout;         /* where the offsets come from */
-	char *thread_source;  /* how a thread's Python state was found */
 };
 
 DEFINE_VEC(struct profile_functions, profile_functions, struct profile_function);
 DEFINE_VEC(struct profile_frames, profile_frames, struct profile_frame);
 DEFINE_VEC(struct profile_stacks, profile_stacks, struct profile_stack);
 DEFINE_VEC(struct profile_steps, profile_steps, struct profile_step);
+DEFINE_VEC(struct profile_processes, profile_processes, struct profile_process);
 DEFINE_VEC(struct profile_threads, profile_threads, struct profile_thread);
 DEFINE_VEC(struct profile_samples, profile_samples, struct profile_sample);
 
@@ -128,6 +136,7 @@ struct profile {
 	struct profile_functions functions;
 	struct profile_frames frames;
 	struct profile_stacks stacks;
+	struct profile_processes processes;
 	struct profile_threads threads;
 	struct profile_samples samples;
 	uint32_t stacks_max; /* PROFILE_STACKS_MAX; tests lower it */
@@ -157,9 +166,15 @@ uint32_t profile_function(struct profile *profile, const char *name, const char 
 /* The id of a function at a line. PROFILE_NONE without memory or if @function is PROFILE_NONE. */
 uint32_t profile_frame(struct profile *profile, uint32_t function, uint32_t line);
 
-/* A new thread with a copy of @kernel_name (may be NULL): to be called once for each, since thread
- * ids are reused. */
-uint32_t profile_thread(struct profile *profile, pid_t tid, const char *kernel_name);
+/* A new process, started by @parent of the profile (PROFILE_NONE: by none): to be called once for each, since process ids are reused.
+ * PROFILE_NONE without memory. Its facts are set by the caller. */
+uint32_t profile_process(struct profile *profile, pid_t pid, uint32_t parent);
+/* The name, else the end of the executable's path, else "?". */
+const char *profile_process_name(const struct profile *profile, uint32_t process);
+/* A new thread of @process with a copy of @kernel_name (may be NULL): to be called once for each, since thread
+ * ids are reused. PROFILE_NONE without memory or if @process is PROFILE_NONE. */
+uint32_t profile_thread(struct profile *profile, uint32_t process, pid_t tid,
+			const char *kernel_name);
 /* A NULL @name leaves the one that is known. */
 void profile_thread_set_kernel_name(struct profile *profile, uint32_t thread, const char *name);
 void profile_thread_set_python_name(struct profile *profile, uint32_t thread, const char *name);

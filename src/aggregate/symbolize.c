@@ -262,15 +262,17 @@ static struct error *copy_stacks(struct rewrite *rewrite, uint32_t *stacks, size
 	return NULL;
 }
 
-static struct error *copy_threads(const struct profile *old, struct profile *fresh)
+/* What is not about stacks stays as it is. */
+static void move_facts(struct profile *old, struct profile *fresh)
 {
-	vec_foreach (thread, &old->threads) {
-		uint32_t id = profile_thread(fresh, thread->tid, thread->kernel_name);
-		if (id == PROFILE_NONE)
-			return error_no_memory();
-		profile_thread_set_python_name(fresh, id, thread->python_name);
-	}
-	return NULL;
+	fresh->facts = old->facts;
+	old->facts = (struct profile_facts){ 0 };
+	fresh->stats = old->stats;
+	old->stats = (struct stats){ 0 };
+	fresh->processes = old->processes;
+	old->processes = (struct profile_processes){ 0 };
+	fresh->threads = old->threads;
+	old->threads = (struct profile_threads){ 0 };
 }
 
 struct error *symbolize_rewrite(struct symbolize *symbolize, enum symbolize_mode mode,
@@ -292,22 +294,15 @@ struct error *symbolize_rewrite_stacks(struct symbolize *symbolize, enum symboli
 		.old = *profile,
 		.fresh = fresh,
 	};
-	err = copy_threads(*profile, fresh);
-	if (!err)
-		err = copy_samples(&rewrite);
+	err = copy_samples(&rewrite);
 	if (!err)
 		err = copy_stacks(&rewrite, stacks, count);
 	free(rewrite.path);
 	if (err)
 		return err;
 
-	struct profile_facts facts = fresh->facts;
-	fresh->facts = (*profile)->facts;
-	(*profile)->facts = facts;
-	struct stats stats = fresh->stats;
-	fresh->stats = (*profile)->stats;
-	(*profile)->stats = stats;
 	struct profile *old = *profile;
+	move_facts(old, fresh);
 	*profile = no_cleanup(fresh);
 	profile_destroy(old);
 	return NULL;

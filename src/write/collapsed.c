@@ -62,9 +62,15 @@ static struct error *make_labels(struct collapsed *c, uint32_t **labels_ret)
 	return NULL;
 }
 
-/* What comes before the frames of a thread's stacks: nothing, or its own frame. */
+/* What comes before the frames of a thread's stacks: nothing, or frames of its process and its own. */
 static struct error *make_group(struct collapsed *c, uint32_t thread, uint32_t *group_ret)
 {
+	if (c->profile->processes.count > 1) {
+		uint32_t process = c->profile->threads.items[thread].process;
+		text_add_process(&c->buf, (int)c->profile->processes.items[process].pid,
+				 profile_process_name(c->profile, process));
+		strbuf_addc(&c->buf, ';');
+	}
 	if (c->options->threads) {
 		text_add_thread(&c->buf, c->profile->threads.items[thread].tid,
 				profile_thread_name(c->profile, thread));

@@ -10,7 +10,7 @@
 
 /* Changes when a reader of the older files would misread a newer one; new members alone do not
  * change it. */
-#define SCHEMA_VERSION 1
+#define SCHEMA_VERSION 2
 
 static json_t *json_id(uint32_t id)
 {
@@ -86,18 +86,25 @@ static void add_tool(struct jsonstream *json, const struct profile *profile)
 	jsonstream_close(json, '}');
 }
 
-static void add_target(struct jsonstream *json, const struct profile_facts *facts)
+static json_t *json_process(const struct profile_process *process)
 {
-	jsonstream_open(json, "target", '{');
-	jsonstream_add(json, "pid", json_integer(facts->pid));
-	jsonstream_add(json, "argv", json_argv(&facts->argv));
-	jsonstream_add(json, "executable", jsonstream_text(facts->executable));
-	jsonstream_add(json, "python_version", jsonstream_text(facts->python_version));
-	jsonstream_add(json, "runtime", jsonstream_text(facts->runtime));
-	jsonstream_add(json, "found_by", jsonstream_text(facts->found_by));
-	jsonstream_add(json, "layout", jsonstream_text(facts->layout));
-	jsonstream_add(json, "thread_source", jsonstream_text(facts->thread_source));
-	jsonstream_close(json, '}');
+	return json_pack("{s:i,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o}", "pid", (int)process->pid,
+			 "parent", json_id(process->parent), "name", jsonstream_text(process->name),
+			 "argv", json_argv(&process->argv), "executable",
+			 jsonstream_text(process->executable), "python_version",
+			 jsonstream_text(process->python_version), "runtime",
+			 jsonstream_text(process->runtime), "found_by",
+			 jsonstream_text(process->found_by), "layout",
+			 jsonstream_text(process->layout), "thread_source",
+			 jsonstream_text(process->thread_source));
+}
+
+static void add_processes(struct jsonstream *json, const struct profile *profile)
+{
+	jsonstream_open(json, "processes", '[');
+	vec_foreach (process, &profile->processes)
+		jsonstream_add(json, NULL, json_process(process));
+	jsonstream_close(json, ']');
 }
 
 static void add_options(struct jsonstream *json, const struct profile *profile,
@@ -138,7 +145,8 @@ static void add_threads(struct jsonstream *json, const struct profile *profile)
 	jsonstream_open(json, "threads", '[');
 	vec_foreach (thread, &profile->threads)
 		jsonstream_add(json, NULL,
-			       json_pack("{s:i,s:o,s:o}", "tid", (int)thread->tid, "kernel_name",
+			       json_pack("{s:o,s:i,s:o,s:o}", "process", json_id(thread->process),
+					 "tid", (int)thread->tid, "kernel_name",
 					 jsonstream_text(thread->kernel_name), "python_name",
 					 jsonstream_text(thread->python_name)));
 	jsonstream_close(json, ']');
@@ -217,7 +225,7 @@ static struct error *json_write(const struct profile *profile, const struct writ
 	jsonstream_add(&json, "format", json_string("pysample"));
 	jsonstream_add(&json, "version", json_integer(SCHEMA_VERSION));
 	add_tool(&json, profile);
-	add_target(&json, &profile->facts);
+	add_processes(&json, profile);
 	jsonstream_add(&json, "start_time", jsonstream_text(profile->facts.start_time));
 	jsonstream_add(&json, "duration_ns", json_u64(profile->stats.duration_ns));
 	add_options(&json, profile, options);

@@ -11,6 +11,7 @@
 
 #include "write/fold.h"
 #include "write/jsonstream.h"
+#include "write/text.h"
 
 struct speedscope {
 	const struct profile *profile;
@@ -69,15 +70,32 @@ static json_t *path_json(const struct speedscope *s, const struct fold_line *lin
 	return NULL;
 }
 
+static void add_numbered(struct strbuf *text, const char *what, pid_t number, const char *name)
+{
+	strbuf_addf(text, "%s %d (", what, (int)number);
+	text_escape(text, name, TEXT_UTF8, NULL);
+	strbuf_addc(text, ')');
+}
+
 static json_t *thread_name(const struct profile *profile, uint32_t thread)
 {
-	json_t *name = jsonstream_text(profile_thread_name(profile, thread));
-	if (!name)
-		return NULL;
-	json_t *full = json_sprintf("thread %d (%s)", (int)profile->threads.items[thread].tid,
-				    json_string_value(name));
-	json_decref(name);
-	return full;
+	_cleanup_strbuf_ struct strbuf text = { 0 };
+	const struct profile_thread *t = &profile->threads.items[thread];
+	if (profile->processes.count > 1) {
+		add_numbered(&text, "process", profile->processes.items[t->process].pid,
+			     profile_process_name(profile, t->process));
+		strbuf_adds(&text, ", ");
+	}
+	add_numbered(&text, "thread", t->tid, profile_thread_name(profile, thread));
+	return text.failed ? NULL : json_string(text.text);
+}
+
+static json_t *profile_name(const struct profile *profile)
+{
+	size_t count = profile->processes.count;
+	if (count > 1)
+		return json_sprintf("%zu processes", count);
+	return json_sprintf("pid %d", count ? (int)profile->processes.items[0].pid : 0);
 }
 
 /* A profile of @count @lines, all of one thread. */
@@ -166,7 +184,7 @@ static struct error *speedscope_write(const struct profile *profile,
 	jsonstream_add(json, "$schema",
 		       json_string("https://www.speedscope.app/file-format-schema.json"));
 	jsonstream_add(json, "exporter", json_sprintf("pysample %s", version));
-	jsonstream_add(json, "name", json_sprintf("pid %d", (int)profile->facts.pid));
+	jsonstream_add(json, "name", profile_name(profile));
 	add_frames(&s);
 	add_profiles(&s);
 	jsonstream_close(json, '}');

@@ -155,9 +155,19 @@ void text_add_frame(struct strbuf *buf, const char *name, const char *file, uint
 	strbuf_addc(buf, ')');
 }
 
-void text_add_thread(struct strbuf *buf, int tid, const char *name)
+static void add_numbered(struct strbuf *buf, const char *what, int number, const char *name)
 {
-	strbuf_addf(buf, "thread %d (", tid);
+	strbuf_addf(buf, "%s %d (", what, number);
 	text_escape(buf, name, TEXT_LINE, ";");
 	strbuf_addc(buf, ')');
+}
+
+void text_add_process(struct strbuf *buf, int pid, const char *name)
+{
+	add_numbered(buf, "process", pid, name);
+}
+
+void text_add_thread(struct strbuf *buf, int tid, const char *name)
+{
+	add_numbered(buf, "thread", tid, name);
 }

@@ -29,5 +29,7 @@ void text_escape(struct strbuf *buf, const char *text, enum text_style style, co
  * last ":" of it is the one before the line.
  */
 void text_add_frame(struct strbuf *buf, const char *name, const char *file, uint32_t line);
+/* Appends the outermost frame of a process: "process PID (NAME)". */
+void text_add_process(struct strbuf *buf, int pid, const char *name);
 /* Appends the outermost frame of a thread: "thread TID (NAME)". */
 void text_add_thread(struct strbuf *buf, int tid, const char *name);

@@ -131,7 +131,7 @@ class JsonProfile:
     """The format "json" of docs/formats.md; every index is checked on the way."""
 
     def __init__(self, document):
-        assert document["format"] == "pysample" and document["version"] == 1
+        assert document["format"] == "pysample" and document["version"] == 2
         self.document = document
         self.duration_ns = document["duration_ns"]
         self.mode = document["options"]["mode"]

@@ -20,16 +20,20 @@ SCHEMA = {
     "format": text,
     "version": number,
     "tool": {"name": text, "version": text, "argv": [text]},
-    "target": {
-        "pid": number,
-        "argv": [text],
-        "executable": text,
-        "python_version": text,
-        "runtime": text,
-        "found_by": text,
-        "layout": text,
-        "thread_source": text,
-    },
+    "processes": [
+        {
+            "pid": number,
+            "parent": (int, type(None)),
+            "name": text,
+            "argv": [text],
+            "executable": text,
+            "python_version": text,
+            "runtime": text,
+            "found_by": text,
+            "layout": text,
+            "thread_source": text,
+        }
+    ],
     "start_time": text,
     "duration_ns": number,
     "options": {"mode": text, "interval_ns": number, "full_paths": bool},
@@ -47,7 +51,7 @@ SCHEMA = {
         "notes": [text],
     },
     "losses": dict,
-    "threads": [{"tid": number, "kernel_name": text_or_none, "python_name": text_or_none}],
+    "threads": [{"process": number, "tid": number, "kernel_name": text_or_none, "python_name": text_or_none}],
     "functions": [{"name": text, "file": text_or_none, "short_file": text_or_none, "line": number, "kind": text}],
     "frames": [(number, number)],
     "stacks": [((int, type(None)), number)],
@@ -117,7 +121,7 @@ def test_json_has_the_members_of_the_document_and_no_others(recorded):
     """Every member is there with its type; all but names of threads and marks are known."""
     document, _ = recorded
     check(document, SCHEMA, "profile")
-    assert document["format"] == "pysample" and document["version"] == 1
+    assert document["format"] == "pysample" and document["version"] == 2
     assert re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:?\d\d)", document["start_time"])
     assert 0.9e9 < document["duration_ns"] < 2e9 and document["options"]["interval_ns"] == 10_000_000
 

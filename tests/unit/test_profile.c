@@ -23,7 +23,7 @@ static int setup(void **state)
 	assert_non_null(f);
 	assert_null(profile_create(&f->profile));
 	struct profile *p = f->profile;
-	f->thread = profile_thread(p, 100, "python");
+	f->thread = profile_thread(p, profile_process(p, 1, PROFILE_NONE), 100, "python");
 	f->main = profile_frame(p, profile_function(p, "main", "/a.py", 1, PROFILE_PYTHON), 3);
 	uint32_t work = profile_function(p, "work", "/a.py", 10, PROFILE_PYTHON);
 	f->work = profile_frame(p, work, 11);
@@ -109,7 +109,7 @@ static void samples_add_up_by_thread_stack_and_state(void **state)
 {
 	struct fixture *f = *state;
 	struct profile *p = f->profile;
-	uint32_t other = profile_thread(p, 101, NULL);
+	uint32_t other = profile_thread(p, 0, 101, NULL);
 	uint32_t frames[] = { f->main, f->leaf };
 
 	profile_add(p, f->thread, frames, 2, REASON_OK, 0, 10, 4);
@@ -189,7 +189,7 @@ static void a_thread_is_named_by_python_first(void **state)
 	assert_string_equal(profile_thread_name(p, f->thread), "renamed");
 
 	/* The same number again is another thread. */
-	uint32_t other = profile_thread(p, 100, NULL);
+	uint32_t other = profile_thread(p, 0, 100, NULL);
 	assert_int_not_equal(other, f->thread);
 	assert_string_equal(profile_thread_name(p, other), "?");
 	profile_thread_set_kernel_name(p, other, "worker");
@@ -216,7 +216,7 @@ static void weight_follows_the_mode(void **state)
 static void facts_are_copies(void **state)
 {
 	struct fixture *f = *state;
-	struct profile_facts *facts = &f->profile->facts;
+	struct profile_process *facts = &f->profile->processes.items[0];
 	char text[] = "3.12.1";
 	profile_fact(&facts->python_version, text);
 	text[0] = '2';

@@ -22,7 +22,9 @@ static struct fixture begin(void)
 	struct fixture fixture = { 0 };
 	assert_null(profile_create(&fixture.profile));
 	assert_null(symbolize_create(&fixture.symbolize));
-	fixture.thread = profile_thread(fixture.profile, 7, "seven");
+	fixture.thread =
+		profile_thread(fixture.profile, profile_process(fixture.profile, 1, PROFILE_NONE),
+			       7, "seven");
 	profile_thread_set_python_name(fixture.profile, fixture.thread, "MainThread");
 	return fixture;
 }
@@ -133,13 +135,13 @@ static void test_numbers_and_threads_are_kept(void **state)
 	struct fixture f = begin();
 	mixed_stack(&f);
 	mixed_stack(&f);
-	f.profile->facts.pid = 4711;
+	f.profile->processes.items[0].pid = 4711;
 	assert_null(symbolize_rewrite(f.symbolize, SYMBOLIZE_FULL, &f.profile));
 	assert_int_equal(f.profile->samples.count, 1);
 	assert_int_equal(f.profile->samples.items[0].count, 2);
 	assert_int_equal(f.profile->samples.items[0].wall_ns, 20);
 	assert_int_equal(f.profile->samples.items[0].cpu_ns, 10);
-	assert_int_equal(f.profile->facts.pid, 4711);
+	assert_int_equal(f.profile->processes.items[0].pid, 4711);
 	assert_int_equal(f.profile->threads.items[0].tid, 7);
 	assert_string_equal(profile_thread_name(f.profile, 0), "MainThread");
 	assert_string_equal(f.profile->threads.items[0].kernel_name, "seven");

@@ -170,9 +170,9 @@ static int setup(void **state)
 	assert_non_null(f);
 	assert_null(profile_create(&f->profile));
 	struct profile *p = f->profile;
-	f->thread = profile_thread(p, 100, "python");
+	f->thread = profile_thread(p, profile_process(p, 42, PROFILE_NONE), 100, "python");
 	profile_thread_set_python_name(p, f->thread, "MainThread");
-	f->other = profile_thread(p, 101, "odd;\n\xff");
+	f->other = profile_thread(p, 0, 101, "odd;\n\xff");
 
 	uint32_t main = frame(f, "<module>", "/srv/app/main.py", 1, 30);
 	uint32_t work = frame(f, "work", "/srv/app/lib/util.py", 10, 11);
@@ -305,10 +305,11 @@ static void json_has_all_tables(void **state)
 {
 	json_t *root = load(*state, "json");
 	expect_json(json_object_get(root, "format"), "\"pysample\"");
-	expect_json(json_object_get(root, "version"), "1");
-	expect_json(json_object_get(root, "threads"),
-		    "[{\"tid\":100,\"kernel_name\":\"python\",\"python_name\":\"MainThread\"},"
-		    "{\"tid\":101,\"kernel_name\":\"odd;\\n\\\\xff\",\"python_name\":null}]");
+	expect_json(json_object_get(root, "version"), "2");
+	expect_json(json_object_get(root, "threads"), "[{\"process\":0,\"tid\":100,\"kernel_name\":"
+						      "\"python\",\"python_name\":\"MainThread\"},"
+						      "{\"process\":0,\"tid\":101,\"kernel_name\":"
+						      "\"odd;\\n\\\\xff\",\"python_name\":null}]");
 	json_t *functions = json_object_get(root, "functions");
 	assert_int_equal(json_array_size(functions), 4);
 	expect_json(json_array_get(functions, 1),
@@ -339,10 +340,10 @@ static void json_has_facts_and_losses(void **state)
 	struct fixture *f = *state;
 	struct profile_facts *facts = &f->profile->facts;
 	profile_fact(&facts->tool_version, "0.1");
-	profile_fact(&facts->executable, "/usr/bin/py\xffthon");
+	struct profile_process *process = &f->profile->processes.items[0];
+	profile_fact(&process->executable, "/usr/bin/py\xffthon");
+	profile_fact_argv(&process->argv, "python\0\0-c\0u", 12);
 	profile_fact(&facts->start_time, "2026-01-02T03:04:05Z");
-	profile_fact_argv(&facts->argv, "python\0\0-c\0u", 12);
-	facts->pid = 42;
 	facts->mode = PROFILE_OFFCPU;
 	struct stats *stats = &f->profile->stats;
 	stats->interval_ns = 10000000;
@@ -356,10 +357,11 @@ static void json_has_facts_and_losses(void **state)
 	json_t *root = load(f, "json");
 	expect_json(json_object_get(root, "tool"),
 		    "{\"name\":\"pysample\",\"version\":\"0.1\",\"argv\":null}");
-	expect_json(json_object_get(root, "target"),
-		    "{\"pid\":42,\"argv\":[\"python\",\"\",\"-c\",\"u\"],"
+	expect_json(json_object_get(root, "processes"),
+		    "[{\"pid\":42,\"parent\":null,\"name\":null,\"argv\":[\"python\",\"\",\"-c\","
+		    "\"u\"],"
 		    "\"executable\":\"/usr/bin/py\\\\xffthon\",\"python_version\":null,"
-		    "\"runtime\":null,\"found_by\":null,\"layout\":null,\"thread_source\":null}");
+		    "\"runtime\":null,\"found_by\":null,\"layout\":null,\"thread_source\":null}]");
 	expect_json(json_object_get(root, "start_time"), "\"2026-01-02T03:04:05Z\"");
 	expect_json(json_object_get(root, "duration_ns"), "2000000000");
 	expect_json(json_object_get(root, "options"),
@@ -403,6 +405,31 @@ static void speedscope_can_count_samples(void **state)
 	json_t *first = json_array_get(json_object_get(root, "profiles"), 0);
 	expect_json(json_object_get(first, "unit"), "\"none\"");
 	expect_json(json_object_get(first, "weights"), "[10]");
+	json_decref(root);
+}
+
+/* One process needs no label; of several each has one. */
+static void several_processes_are_told_apart(void **state)
+{
+	struct fixture *f = *state;
+	uint32_t child = profile_process(f->profile, 43, 0);
+	profile_fact(&f->profile->processes.items[child].executable, "/usr/bin/work;er");
+	uint32_t thread = profile_thread(f->profile, child, 43, "t");
+	uint32_t main = frame(f, "<module>", "/srv/app/main.py", 1, 30);
+	for (int i = 0; i < 99; i++)
+		profile_add(f->profile, thread, &main, 1, REASON_OK, 0, 10, 0);
+
+	_cleanup_free_ char *lines = write_profile(f, "collapsed");
+	assert_non_null(strstr(lines, "process 43 (work\\x3ber);<module> (main.py:30) 99\n"));
+	assert_non_null(strstr(lines, "process 42 (?);<module> (main.py:30);"));
+	json_t *root = load(f, "speedscope");
+	expect_json(json_object_get(root, "name"), "\"2 processes\"");
+	json_t *last = json_array_get(json_object_get(root, "profiles"), 2);
+	expect_json(json_object_get(last, "name"), "\"process 43 (work;er), thread 43 (t)\"");
+	json_decref(root);
+	root = load(f, "json");
+	json_t *written = json_array_get(json_object_get(root, "processes"), child);
+	expect_json(json_object_get(written, "parent"), "0");
 	json_decref(root);
 }
 
@@ -485,7 +512,7 @@ int main(void)
 		TEST(json_has_all_tables),
 		TEST(json_has_facts_and_losses),
 		TEST(speedscope_has_a_profile_a_thread),
-		TEST(speedscope_can_count_samples),
+		TEST(several_processes_are_told_apart),
 		cmocka_unit_test(an_empty_profile_is_still_valid_json),
 		cmocka_unit_test(the_ending_chooses_the_format),
 		cmocka_unit_test(an_unknown_format_is_answered_with_the_known_ones),
