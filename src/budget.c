@@ -11,9 +11,13 @@
 /* A thread that is let go runs again a little later than we know: what we count is taken to be less than it is by a quarter. */
 #define UNSEEN 1.25
 
-void budget_init(struct budget *budget, double share)
+void budget_init(struct budget *budget, double share, uint64_t start_ns)
 {
-	*budget = (struct budget){ .share = share, .mean_ns = FIRST_GUESS_NS };
+	*budget = (struct budget){
+		.share = share,
+		.mean_ns = FIRST_GUESS_NS,
+		.start_ns = start_ns,
+	};
 }
 
 void budget_next_thread(struct budget *budget)
@@ -37,6 +41,12 @@ void budget_next_tick(struct budget *budget)
 	budget->mean_ns +=
 		((double)budget->worst_ns - budget->mean_ns) / (double)(budget->ticks + 1);
 	budget->worst_ns = 0;
+}
+
+bool budget_affords(const struct budget *budget, uint64_t now_ns)
+{
+	double allowed_ns = (double)(now_ns - budget->start_ns) * budget->share;
+	return budget->share <= 0 || (double)budget->held_ns * UNSEEN <= allowed_ns;
 }
 
 uint64_t budget_period_ns(const struct budget *budget)

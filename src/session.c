@@ -359,7 +359,7 @@ static void run(struct session *session)
 	prctl(PR_SET_TIMERSLACK, 1);
 	ticker_init(&session->ticker, options->rate_hz, options->jitter, start_ns,
 		    options->duration_ns);
-	budget_init(&session->budget, options->max_overhead);
+	budget_init(&session->budget, options->max_overhead, start_ns);
 	progress_init(&session->progress, options->quiet, start_ns);
 	stats->interval_ns = session->ticker.period_ns;
 	ticker_limit(&session->ticker, budget_period_ns(&session->budget));
@@ -373,6 +373,10 @@ static void run(struct session *session)
 		if (sleep_until(session, tick_ns) || events_signal())
 			break;
 		uint64_t now_ns = clock_now_ns();
+		if (!budget_affords(&session->budget, now_ns)) {
+			stats->skipped++;
+			continue;
+		}
 		stats_tick(stats, now_ns - tick_ns);
 		if (session->launched && launch_poll(&session->launch))
 			break;
