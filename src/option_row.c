@@ -56,7 +56,8 @@ static struct error *set_format(const char *text, struct options *options,
 	return NULL;
 }
 const struct option_row option_format = {
-	"format", 'f', OPTION_VALUE, "NAME", "collapsed, json or speedscope", set_format,
+	"format",   'f', OPTION_VALUE, "NAME", "collapsed, json, speedscope or flamegraph",
+	set_format,
 };
 
 static struct error *add_tid(const char *text, struct options *options, struct option_words *words)
