@@ -111,7 +111,7 @@ void facts_of_rate(struct profile *profile, const struct ticker *ticker,
 			   1e9 / (double)ticker->longest_period_ns);
 }
 
-void facts_of_reads(struct profile *profile, const struct memory_live *live)
+void facts_of_reads(struct profile *profile, struct memory_live *live)
 {
 	static const enum stats_counter counters[] = {
 		[MEMORY_VM_READV] = STATS_READS_VM,
@@ -119,6 +119,7 @@ void facts_of_reads(struct profile *profile, const struct memory_live *live)
 		[MEMORY_PEEK] = STATS_READS_PEEK,
 	};
 	stats_count(&profile->stats, counters[live->method], live->calls);
+	live->calls = 0;
 	if (live->method != MEMORY_VM_READV)
 		stats_note(&profile->stats,
 			   "process_vm_readv is not to be had here: memory was read by %s",

@@ -18,5 +18,5 @@ void facts_of_python(struct profile *profile, uint32_t id, const struct subject 
 /* After the run: why its rate was not what was asked for. */
 void facts_of_rate(struct profile *profile, const struct ticker *ticker,
 		   const struct budget *budget);
-/* How often memory was read, and by what. */
-void facts_of_reads(struct profile *profile, const struct memory_live *live);
+/* How often memory was read since the last call, and by what. */
+void facts_of_reads(struct profile *profile, struct memory_live *live);

@@ -116,10 +116,10 @@ static bool is_our_tracee(pid_t tid)
 }
 
 /* The thread is gone; if an exec has made it the leader it is still ours under that id, and is let go there. */
-static struct stop let_go_renamed(struct stopper *stopper, pid_t tid, uint64_t deadline_ns)
+static struct stop let_go_renamed(struct stopper *stopper, pid_t tid, pid_t leader,
+				  uint64_t deadline_ns)
 {
 	struct stop ended = { .kind = STOP_ENDED, .tid = tid };
-	pid_t leader = stopper->leader;
 	if (!leader || leader == tid || !is_our_tracee(leader))
 		return ended;
 	ptrace_interrupt(leader);
@@ -127,7 +127,7 @@ static struct stop let_go_renamed(struct stopper *stopper, pid_t tid, uint64_t d
 	if (wait_for_stop(stopper, leader, deadline_ns, &stop))
 		stop_release(stopper, &stop);
 	else
-		*stop_pending_append(&stopper->pending) = leader;
+		*stop_pending_append(&stopper->pending) = (struct stop_late){ leader, leader };
 	return ended;
 }
 
@@ -148,11 +148,12 @@ struct stop stop_thread(struct stopper *stopper, pid_t tid, uint64_t timeout_ns)
 	ptrace_interrupt(tid);
 	struct stop stop;
 	if (!wait_for_stop(stopper, tid, deadline_ns, &stop)) {
-		*stop_pending_append(&stopper->pending) = tid;
+		*stop_pending_append(&stopper->pending) =
+			(struct stop_late){ tid, stopper->leader };
 		return (struct stop){ .kind = STOP_TIMEOUT, .tid = tid };
 	}
 	if (stop.kind == STOP_ENDED && !stop.status)
-		return let_go_renamed(stopper, tid, deadline_ns);
+		return let_go_renamed(stopper, tid, stopper->leader, deadline_ns);
 	return stop;
 }
 
@@ -176,29 +177,29 @@ void stop_release(struct stopper *stopper, const struct stop *stop)
 	    !ptrace_detach(stop->tid, stop->kind == STOP_SIGNAL ? stop->signal : 0))
 		return;
 	/* stop_thread has reserved the room. */
-	pid_t *tid = stop_pending_append(&stopper->pending);
-	if (tid)
-		*tid = stop->tid;
+	struct stop_late *late = stop_pending_append(&stopper->pending);
+	if (late)
+		*late = (struct stop_late){ stop->tid, stopper->leader };
 }
 
 void stop_collect(struct stopper *stopper)
 {
 	for (size_t i = stopper->pending.count; i-- > 0;) {
 		struct stop stop;
-		pid_t tid = stopper->pending.items[i];
-		if (!stop_look(stopper, tid, &stop))
+		struct stop_late late = stopper->pending.items[i];
+		if (!stop_look(stopper, late.tid, &stop))
 			continue;
 		stopper->pending.items[i] = stopper->pending.items[--stopper->pending.count];
 		stop_release(stopper, &stop);
 		if (stop.kind == STOP_ENDED && !stop.status)
-			let_go_renamed(stopper, tid, clock_now_ns());
+			let_go_renamed(stopper, late.tid, late.leader, clock_now_ns());
 	}
 }
 
 bool stop_is_pending(const struct stopper *stopper, pid_t tid)
 {
-	vec_foreach (pending, &stopper->pending)
-		if (*pending == tid)
+	vec_foreach (late, &stopper->pending)
+		if (late->tid == tid)
 			return true;
 	return false;
 }

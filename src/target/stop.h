@@ -37,11 +37,17 @@ struct stop {
 	int errnum; /* STOP_REFUSED */
 };
 
-DEFINE_VEC(struct stop_pending, stop_pending, pid_t)
+/* A thread that is waited for, and the process that it was of. */
+struct stop_late {
+	pid_t tid;
+	pid_t leader;
+};
+
+DEFINE_VEC(struct stop_pending, stop_pending, struct stop_late)
 
 struct stopper {
 	struct stop_pending pending;
-	pid_t leader; /* id of the process whose threads are stopped; 0: not known */
+	pid_t leader; /* id of the process whose threads are stopped next; 0: not known */
 	/* Called when the wait for a thread yields the end of a process, which may be a child of ours: its status is gone then. */
 	void (*ended)(void *data, pid_t tid, int status);
 	void *ended_data;
