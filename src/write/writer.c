@@ -8,10 +8,12 @@
 #include "write/collapsed.h"
 #include "write/flamegraph.h"
 #include "write/json.h"
+#include "write/pprof.h"
 #include "write/speedscope.h"
 
 const struct writer *const writers[] = {
-	&collapsed_writer, &json_writer, &speedscope_writer, &flamegraph_writer, NULL,
+	&collapsed_writer, &json_writer,       &speedscope_writer,
+	&pprof_writer,     &flamegraph_writer, NULL,
 };
 
 struct error *writer_by_name(const char *name, const struct writer **writer_ret)
