@@ -512,6 +512,7 @@ int main(void)
 		TEST(json_has_all_tables),
 		TEST(json_has_facts_and_losses),
 		TEST(speedscope_has_a_profile_a_thread),
+		TEST(speedscope_can_count_samples),
 		TEST(several_processes_are_told_apart),
 		cmocka_unit_test(an_empty_profile_is_still_valid_json),
 		cmocka_unit_test(the_ending_chooses_the_format),

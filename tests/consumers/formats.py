@@ -1,0 +1,156 @@
+# SPDX-License-Identifier: MIT
+"""
+Reads what pysample writes, by docs/formats.md and by the formats' own descriptions.
+
+Each reader gives a list of Stack: where it was seen, its frames, outermost first, and what it weighs. Names and files are
+bytes, with escapes undone.
+"""
+
+import collections
+import gzip
+import json
+import re
+
+Stack = collections.namedtuple("Stack", "thread frames weight")  # thread: text, "" where the format has none
+Frame = collections.namedtuple("Frame", "name file line")  # file: b"" for none; line: 0 for none
+
+
+def unescape(text):
+    def one(match):
+        half, odd = divmod(len(match[1]), 2)
+        return b"\\" * half + (bytes.fromhex(match[2].decode()) if odd else b"x" + match[2])
+
+    return re.sub(rb"(\\+)x([0-9a-f]{2})", one, text if isinstance(text, bytes) else text.encode())
+
+
+def by_names(stacks):
+    """What stacks with the same names weigh in all."""
+    weights = collections.Counter()
+    for stack in stacks:
+        weights[tuple(frame.name for frame in stack.frames)] += stack.weight
+    return +weights
+
+
+def own(stacks):
+    """By name: the weight of the stacks that end there."""
+    weights = collections.Counter()
+    for stack in stacks:
+        if stack.frames:
+            weights[stack.frames[-1].name] += stack.weight
+    return weights
+
+
+def total(stacks):
+    """By name: the weight of the stacks that it is in, each once."""
+    weights = collections.Counter()
+    for stack in stacks:
+        for name in {frame.name for frame in stack.frames}:
+            weights[name] += stack.weight
+    return weights
+
+
+def of_json(path, unit="samples"):
+    document = json.loads(path.read_text("utf-8"))
+    functions, frames, stacks = document["functions"], document["frames"], document["stacks"]
+    mode = document["options"]["mode"]
+
+    def frames_of(stack):
+        found = []
+        while stack is not None:
+            stack, frame = stacks[stack]
+            function, line = frames[frame]
+            file = functions[function]["short_file"]
+            found.append(Frame(unescape(functions[function]["name"]), unescape(file or ""), line))
+        return found[::-1]
+
+    def weight(sample):
+        if unit == "samples":
+            return sample["count"]
+        return {"wall": sample["wall_ns"], "gil": sample["wall_ns"], "cpu": sample["cpu_ns"]}[mode]
+
+    def thread(sample):
+        return "%d" % document["threads"][sample["thread"]]["tid"]
+
+    return [Stack(thread(sample), frames_of(sample["stack"]), weight(sample)) for sample in document["samples"]]
+
+
+def collapsed_frame(text):
+    name, blank, rest = text.rpartition(b" (")
+    if not blank or not rest.endswith(b")"):
+        return Frame(b"" if text == b"[no frames]" else unescape(text), b"", 0)
+    file, _, line = rest[:-1].partition(b":")
+    return Frame(unescape(name), unescape(file), int(line or 0))
+
+
+def of_collapsed(path, has_processes):
+    found = []
+    for line in path.read_bytes().split(b"\n")[:-1]:
+        stack, _, weight = line.rpartition(b" ")
+        frames = stack.split(b";")
+        if has_processes:
+            assert frames.pop(0).startswith(b"process ")
+        frames = [] if frames == [b"[no frames]"] else [collapsed_frame(frame) for frame in frames]
+        found.append(Stack("", frames, int(weight)))
+    return found
+
+
+def of_speedscope(path):
+    document = json.loads(path.read_text("utf-8"))
+    table = [Frame(unescape(f["name"]), unescape(f.get("file", "")), 0) for f in document["shared"]["frames"]]
+    found = []
+    for profile in document["profiles"]:
+        assert len(profile["samples"]) == len(profile["weights"])
+        for sample, weight in zip(profile["samples"], profile["weights"]):
+            found.append(Stack(profile["name"], [table[index] for index in sample], weight))
+    return found
+
+
+def protobuf(data):
+    """The fields of a message as pairs of number and value: an int, or bytes."""
+
+    def varint(at):
+        value = shift = 0
+        while True:
+            byte = data[at]
+            value |= (byte & 0x7F) << shift
+            at, shift = at + 1, shift + 7
+            if byte < 0x80:
+                return value, at
+
+    at = 0
+    while at < len(data):
+        key, at = varint(at)
+        if key & 7 == 2:
+            size, at = varint(at)
+            yield key >> 3, data[at : at + size]
+            at += size
+        else:
+            assert key & 7 == 0, "wire type %d" % (key & 7)
+            value, at = varint(at)
+            yield key >> 3, value
+
+
+def packed(data):
+    return [value for _, value in protobuf(b"".join(b"\x08" + item for item in re.findall(rb"[\x80-\xff]*[\x00-\x7f]", data, re.S)))]
+
+
+def of_pprof(path, unit="samples"):
+    fields = list(protobuf(gzip.decompress(path.read_bytes())))
+    strings = [value for number, value in fields if number == 6]
+    assert strings[0] == b"" and len(set(strings)) == len(strings)
+    functions, locations, found = {}, {}, []
+    for message in (dict(protobuf(value)) for number, value in fields if number == 5):
+        functions[message[1]] = (unescape(strings[message[2]]), unescape(strings[message.get(4, 0)]))
+        assert 3 not in message
+    for message in (dict(protobuf(value)) for number, value in fields if number == 4):
+        line = dict(protobuf(message[4]))
+        locations[message[1]] = Frame(*functions[line[1]], line.get(2, 0))
+    for parts in (list(protobuf(value)) for number, value in fields if number == 2):
+        message = dict(parts)
+        labels = [dict(protobuf(value)) for number, value in parts if number == 3]
+        thread = {strings[label[1]]: label.get(3, 0) for label in labels}[b"tid"]
+        frames = [locations[location] for location in packed(message[1])][::-1]
+        if frames[0].name == b"[no frames]":
+            frames = []
+        found.append(Stack("%d" % thread, frames, packed(message[2])[0 if unit == "samples" else 1]))
+    return found
