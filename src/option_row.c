@@ -56,7 +56,11 @@ static struct error *set_format(const char *text, struct options *options,
 	return NULL;
 }
 const struct option_row option_format = {
-	"format",   'f', OPTION_VALUE, "NAME", "collapsed, json, speedscope, flamegraph or svg",
+	"format",
+	'f',
+	OPTION_VALUE,
+	"NAME",
+	"collapsed, json, speedscope, pprof, flamegraph or svg",
 	set_format,
 };
 
