@@ -52,6 +52,8 @@ static void add_frames(struct speedscope *s)
 	jsonstream_open(&s->json, "frames", '[');
 	vec_foreach (function, &s->profile->functions)
 		jsonstream_add(&s->json, NULL, function_json(s, function));
+	/* The viewer leaves a sample without frames out of its sums. This is the frame that they get; its index is the next one. */
+	jsonstream_add(&s->json, NULL, json_pack("{s:s}", "name", "[no frames]"));
 	jsonstream_close(&s->json, ']');
 	jsonstream_close(&s->json, '}');
 }
@@ -64,6 +66,9 @@ static json_t *path_json(const struct speedscope *s, const struct fold_line *lin
 	bool failed = !array || !path;
 	for (size_t i = 0; i < count && !failed; i++)
 		failed = json_array_append_new(array, json_integer(path[i])) < 0;
+	if (!count && !failed)
+		failed = json_array_append_new(
+				 array, json_integer((json_int_t)s->profile->functions.count)) < 0;
 	if (!failed)
 		return array;
 	json_decref(array);

@@ -101,7 +101,8 @@ def of_speedscope(path):
     for profile in document["profiles"]:
         assert len(profile["samples"]) == len(profile["weights"])
         for sample, weight in zip(profile["samples"], profile["weights"]):
-            found.append(Stack(profile["name"], [table[index] for index in sample], weight))
+            frames = [table[index] for index in sample]
+            found.append(Stack(profile["name"], [] if frames[0].name == b"[no frames]" else frames, weight))
     return found
 
 

@@ -386,14 +386,14 @@ static void speedscope_has_a_profile_a_thread(void **state)
 		    "[{\"name\":\"<module>\",\"file\":\"main.py\",\"line\":1},"
 		    "{\"name\":\"work\",\"file\":\"lib/util.py\",\"line\":10},"
 		    "{\"name\":\"a;b\\n\\u001B\\\\\\\\\\\\xff\",\"file\":\"x/util.py\",\"line\":5},"
-		    "{\"name\":\"[cut: depth_limit]\"}]");
+		    "{\"name\":\"[cut: depth_limit]\"},{\"name\":\"[no frames]\"}]");
 	expect_json(json_object_get(root, "profiles"),
 		    "[{\"type\":\"sampled\",\"name\":\"thread 100 (MainThread)\","
 		    "\"unit\":\"nanoseconds\",\"startValue\":0,\"endValue\":100,"
 		    "\"samples\":[[0,1]],\"weights\":[100]},"
 		    "{\"type\":\"sampled\",\"name\":\"thread 101 (odd;\\n\\\\xff)\","
 		    "\"unit\":\"nanoseconds\",\"startValue\":0,\"endValue\":108,"
-		    "\"samples\":[[0,1],[3,2],[]],\"weights\":[100,7,1]}]");
+		    "\"samples\":[[0,1],[3,2],[4]],\"weights\":[100,7,1]}]");
 	json_decref(root);
 }
 
