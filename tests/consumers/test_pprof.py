@@ -68,7 +68,7 @@ def test_raw_has_the_stacks_of_the_collapsed_file(pprof, write_formats):
     for names, count, _ in raw_stacks(pprof("-raw", files["pprof"])):
         found[tuple(names)] += count
     plain = [stack for stack in expected if stack and all(re.fullmatch(r"[\w<>(){}:;]+", name) for name in stack)]
-    assert len(plain) > 8
+    assert len(plain) >= 8
     assert {stack: found[stack] for stack in plain} == {stack: expected[stack] for stack in plain}
     assert sum(found.values()) == sum(expected.values())
 

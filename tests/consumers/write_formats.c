@@ -75,12 +75,13 @@ static const char *const hostile[] = {
 
 static void add_hostile(uint32_t thread_id, uint32_t outer)
 {
-	for (size_t i = 0; i < sizeof(hostile) / sizeof(hostile[0]); i++) {
+	const size_t count = sizeof(hostile) / sizeof(hostile[0]);
+	for (size_t i = 0; i < count; i++) {
 		char file[128];
 		snprintf(file, sizeof(file), "/srv/odd/%s.py", hostile[i]);
 		ADD(thread_id, REASON_OK, 0, (unsigned)i + 1, 1000 + i, 900, outer,
 		    python(hostile[i], file, 1, 2 + (uint32_t)i),
-		    frame(hostile[i], file, 0, PROFILE_NATIVE, 0));
+		    frame(hostile[(i + 1) % count], file, 0, PROFILE_NATIVE, 0));
 	}
 }
 
