@@ -7,4 +7,3 @@ bench_stages_CPPFLAGS = $(AM_CPPFLAGS) -DBUILD_CPU='"$(host_cpu)"' -DBUILD_FLAGS
 bench_stages_LDADD = $(LIBS_ALL)
 dist_check_SCRIPTS = bench/instructions tests/test_instructions
 TESTS += $(dist_check_SCRIPTS)
-EXTRA_DIST = bench/baseline.json

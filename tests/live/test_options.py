@@ -165,6 +165,17 @@ def test_zsh_reads_its_completion():
     subprocess.run(["zsh", "-n", str(SOURCE / "contrib/completions/_pysample")], check=True)
 
 
+@pytest.mark.parametrize("words, expected", [("dump --rev", "--reverse"), ("doc", "doctor"), ("--dur", "--duration"), ("dump --mod", None)])
+def test_fish_completes(words, expected, tmp_path):
+    """From --help of the command, so nothing has to be kept up."""
+    if not shutil.which("fish"):
+        pytest.skip("no fish")
+    (tmp_path / "pysample").symlink_to(runs.program())
+    script = "set -p PATH %s; source %s; complete -C 'pysample %s'" % (tmp_path, SOURCE / "contrib/completions/pysample.fish", words)
+    run = subprocess.run(["fish", "--no-config", "-c", script], stdout=subprocess.PIPE, text=True, check=True)
+    assert [line.split("\t")[0] for line in run.stdout.splitlines()] == ([expected] if expected else [])
+
+
 def test_the_man_page_is_well_formed():
     if not shutil.which("groff"):
         pytest.skip("no groff")
