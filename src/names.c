@@ -9,6 +9,7 @@
 
 #include "base/clock.h"
 #include "python/threadnames.h"
+#include "target/memory_pages.h"
 
 /* Threads may name themselves late, most of them soon after they start: a name is at most that old, at first and in the long run. */
 #define REFRESH_NS_MIN NS_PER_S
@@ -44,12 +45,13 @@ void names_refresh(struct sampler *sampler, struct profile *profile)
 			profile_thread_set_kernel_name(profile, (uint32_t)(sampled->user_id - 1),
 						       (*thread)->name);
 	}
+	_cleanup_memory_pages_ struct memory_pages pages;
+	memory_pages_init(&pages, &subject->live.memory);
 	for (size_t i = 0; i < subject->runtime_count; i++) {
 		const struct subject_runtime *runtime = &subject->runtimes[i];
 		vec_foreach (interp, &runtime->list.interps) {
 			struct threadnames names;
-			if (!threadnames_read(&subject->live.memory, &runtime->py.layout, *interp,
-					      &names))
+			if (!threadnames_read(&pages.memory, &runtime->py.layout, *interp, &names))
 				continue;
 			vec_foreach (thread, &subject->threads.list)
 				set_python_name(subject, profile, *thread, &names);
