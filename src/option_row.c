@@ -60,7 +60,7 @@ const struct option_row option_format = {
 	'f',
 	OPTION_VALUE,
 	"NAME",
-	"collapsed, json, speedscope, pprof, flamegraph or svg",
+	"collapsed, json, speedscope, pprof, gecko, flamegraph or svg",
 	set_format,
 };
 

@@ -144,8 +144,12 @@ void fold_sort(struct fold *fold)
 	idset_deinit(&fold->line_index);
 }
 
-/* The label of @node; @node becomes its parent. */
-static uint32_t step_up(const struct fold *fold, uint32_t *node)
+size_t fold_node_count(const struct fold *fold)
+{
+	return fold->node_of_stack ? fold->nodes.count : fold->profile->stacks.count;
+}
+
+uint32_t fold_step(const struct fold *fold, uint32_t *node)
 {
 	if (fold->node_of_stack) {
 		const struct fold_node *merged = &fold->nodes.items[*node];
@@ -161,13 +165,13 @@ const uint32_t *fold_path(struct fold *fold, uint32_t node, size_t *count_ret)
 {
 	size_t count = 0;
 	for (uint32_t n = node; n != PROFILE_NONE; count++)
-		step_up(fold, &n);
+		fold_step(fold, &n);
 	if (!vec_reserve_((void **)&fold->path, &fold->path_capacity, count + 1,
 			  sizeof(*fold->path)))
 		return NULL;
 	size_t i = count;
 	for (uint32_t n = node; n != PROFILE_NONE;)
-		fold->path[--i] = step_up(fold, &n);
+		fold->path[--i] = fold_step(fold, &n);
 	*count_ret = count;
 	return fold->path;
 }

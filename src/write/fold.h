@@ -56,3 +56,7 @@ struct error *fold_add(struct fold *fold, uint32_t group, uint32_t stack, uint64
 void fold_sort(struct fold *fold);
 /* The labels of @node, outermost first, valid until the next call. NULL without memory. */
 const uint32_t *fold_path(struct fold *fold, uint32_t node, size_t *count_ret);
+/* The label of @node, which becomes its parent's: PROFILE_NONE after the outermost. A parent's number is lower than its children's. */
+uint32_t fold_step(const struct fold *fold, uint32_t *node);
+/* All nodes are lower than this. */
+size_t fold_node_count(const struct fold *fold);

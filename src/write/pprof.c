@@ -9,9 +9,7 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
-#include "base/clock.h"
 #include "base/gzip.h"
 #include "write/text.h"
 
@@ -251,25 +249,13 @@ static void add_comments(struct pprof *p)
 	pb_packed(p->pb, PPROF_COMMENT, comments, count);
 }
 
-/* Of the wall clock; 0 if it is not known. */
-static int64_t start_time_ns(const struct profile_facts *facts)
-{
-	struct tm tm = { 0 };
-	const char *end =
-		facts->start_time ? strptime(facts->start_time, "%Y-%m-%dT%H:%M:%SZ", &tm) : NULL;
-	if (!end || *end)
-		return 0;
-	int64_t ns;
-	return __builtin_mul_overflow((int64_t)timegm(&tm), (int64_t)NS_PER_S, &ns) ? 0 : ns;
-}
-
 static void add_head(struct pprof *p)
 {
 	const struct profile *profile = p->profile;
 	const char *mode = profile_mode_name(profile->facts.mode);
 	add_value_type(p, PPROF_SAMPLE_TYPE, "samples", "count");
 	add_value_type(p, PPROF_SAMPLE_TYPE, mode, "nanoseconds");
-	pb_int(p->pb, PPROF_TIME_NANOS, start_time_ns(&profile->facts));
+	pb_int(p->pb, PPROF_TIME_NANOS, writer_start_ns(profile));
 	pb_uint(p->pb, PPROF_DURATION_NANOS, profile->stats.duration_ns);
 	if (profile->stats.interval_ns) {
 		add_value_type(p, PPROF_PERIOD_TYPE, mode, "nanoseconds");

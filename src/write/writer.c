@@ -3,18 +3,21 @@
 #include "write/writer.h"
 
 #include <string.h>
+#include <time.h>
 
+#include "base/clock.h"
 #include "base/strbuf.h"
 #include "write/collapsed.h"
 #include "write/flamegraph.h"
+#include "write/gecko.h"
 #include "write/json.h"
 #include "write/pprof.h"
 #include "write/speedscope.h"
 #include "write/svg.h"
 
 const struct writer *const writers[] = {
-	&collapsed_writer, &json_writer, &speedscope_writer, &pprof_writer, &flamegraph_writer,
-	&svg_writer,       NULL,
+	&collapsed_writer, &json_writer,       &speedscope_writer, &pprof_writer,
+	&gecko_writer,     &flamegraph_writer, &svg_writer,        NULL,
 };
 
 struct error *writer_by_name(const char *name, const struct writer **writer_ret)
@@ -81,6 +84,19 @@ uint64_t writer_weight(const struct profile *profile, const struct writer_option
 {
 	enum writer_weights weights = options->weights ? options->weights : fallback;
 	return weights == WRITER_NS ? profile_weight_ns(profile, sample) : sample->count;
+}
+
+int64_t writer_start_ns(const struct profile *profile)
+{
+	struct tm tm = { 0 };
+	const char *text = profile->facts.start_time;
+	const char *end = text ? strptime(text, "%Y-%m-%dT%H:%M:%SZ", &tm) : NULL;
+	if (!end || *end)
+		return 0;
+	int64_t seconds = timegm(&tm), ns;
+	if (seconds < 0 || __builtin_mul_overflow(seconds, (int64_t)NS_PER_S, &ns))
+		return 0;
+	return ns;
 }
 
 /* One entry for each string that is the file of a function. */

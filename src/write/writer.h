@@ -56,6 +56,8 @@ struct error *writer_by_ending(const char *path, const struct writer **writer_re
 /* What @sample counts in a file; @fallback is the format's own default. */
 uint64_t writer_weight(const struct profile *profile, const struct writer_options *options,
 		       enum writer_weights fallback, const struct profile_sample *sample);
+/* When the run began, in nanoseconds since 1970; 0 if that is not known. */
+int64_t writer_start_ns(const struct profile *profile);
 /*
  * The text for each file of the profile, by string id; NULL where the string is not a file. The
  * array is the caller's, the texts are the profile's.

@@ -155,3 +155,25 @@ def of_pprof(path, unit="samples"):
             frames = []
         found.append(Stack("%d" % thread, frames, packed(message[2])[0 if unit == "samples" else 1]))
     return found
+
+
+def of_gecko(path):
+    document = json.loads(path.read_text("utf-8"))
+    strings = [unescape(text) for text in document["shared"]["stringArray"]]
+    found = []
+    for thread in document["threads"]:
+        stacks, frames, functions, samples = (thread[name] for name in ("stackTable", "frameTable", "funcTable", "samples"))
+
+        def frames_of(stack):
+            line = []
+            while stack is not None:
+                frame, stack = stacks["frame"][stack], stacks["prefix"][stack]
+                function = frames["func"][frame]
+                file = functions["fileName"][function]
+                line.append(Frame(strings[functions["name"][function]], b"" if file is None else strings[file], frames["line"][frame] or 0))
+            return [] if line[0].name == b"[no frames]" else line[::-1]
+
+        factor = 1 if samples["weightType"] == "samples" else 1e6
+        for stack, weight in zip(samples["stack"], samples["weight"]):
+            found.append(Stack("%d" % thread["tid"], frames_of(stack), round(weight * factor)))
+    return found

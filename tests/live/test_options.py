@@ -12,7 +12,7 @@ import runs
 
 SOURCE = pathlib.Path(__file__).resolve().parents[2]
 COMMANDS = {"record", "dump", "doctor", "replay", "crosscheck"}
-FORMATS = {"collapsed", "json", "speedscope", "pprof", "flamegraph", "svg"}
+FORMATS = {"collapsed", "json", "speedscope", "pprof", "gecko", "flamegraph", "svg"}
 MODES = {"wall", "cpu", "offcpu", "gil"}
 UNITS = {"samples", "ns"}
 UNWINDERS = {"table", "libunwind"}
