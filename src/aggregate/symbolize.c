@@ -29,6 +29,7 @@ DEFINE_VEC(struct image_vec, image_vec, struct image *)
 
 struct symbolize {
 	struct address_vec addresses;
+	size_t resolved;         /* of these, the first ones: there is no more to find out */
 	struct image_vec images; /* held */
 	unsigned round;          /* grows when they are closed */
 	struct hash by_function; /* profile's function id → index + 1 */
@@ -106,6 +107,21 @@ uint32_t symbolize_function(struct symbolize *symbolize, struct profile *profile
 	return add_address(symbolize, function, place) ? function : PROFILE_NONE;
 }
 
+bool symbolize_label(const struct symbolize *symbolize, uint32_t function,
+		     struct symbolize_label *label_ret)
+{
+	size_t number = (size_t)(uintptr_t)hash_get(&symbolize->by_function, function);
+	if (!number)
+		return false;
+	const struct address *address = &symbolize->addresses.items[number - 1];
+	*label_ret = (struct symbolize_label){
+		.name = address->name,
+		.vaddr = address->start ? address->start : address->vaddr,
+		.is_glue = address->is_runtime && glue_is_one(address->name),
+	};
+	return true;
+}
+
 static int by_image(const void *a, const void *b)
 {
 	const struct address *const *left = a, *const *right = b;
@@ -113,16 +129,21 @@ static int by_image(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-void symbolize_resolve(struct symbolize *symbolize, const struct debuginfo_places *places)
+void symbolize_resolve_new(struct symbolize *symbolize, const struct debuginfo_places *places)
 {
-	size_t count = 0;
+	size_t count = 0, end = symbolize->addresses.count;
+	if (symbolize->resolved == end)
+		return;
 	_cleanup_free_ struct address **pending =
-		calloc(symbolize->addresses.count + 1, sizeof(*pending));
+		calloc(end - symbolize->resolved, sizeof(*pending));
 	if (!pending)
 		return;
-	vec_foreach (address, &symbolize->addresses)
+	for (size_t i = symbolize->resolved; i < end; i++) {
+		struct address *address = &symbolize->addresses.items[i];
 		if (address->image && !address->name)
 			pending[count++] = address;
+	}
+	symbolize->resolved = end;
 	qsort(pending, count, sizeof(*pending), by_image);
 
 	struct symbolizer *symbolizer = NULL;
@@ -140,6 +161,11 @@ void symbolize_resolve(struct symbolize *symbolize, const struct debuginfo_place
 	}
 	if (symbolizer)
 		symbolizer_destroy(symbolizer);
+}
+
+void symbolize_resolve(struct symbolize *symbolize, const struct debuginfo_places *places)
+{
+	symbolize_resolve_new(symbolize, places);
 	vec_foreach (address, &symbolize->addresses)
 		address->image = NULL;
 	close_images(symbolize);

@@ -44,6 +44,18 @@ uint32_t symbolize_function(struct symbolize *symbolize, struct profile *profile
 			    const struct symbolize_place *place);
 /* Gives names to all addresses so far, and closes their images: until then they are held open, whatever the process maps. */
 void symbolize_resolve(struct symbolize *symbolize, const struct debuginfo_places *places);
+/* The same, but images stay open and addresses keep their functions: for names in the middle of a run, as often as wanted. */
+void symbolize_resolve_new(struct symbolize *symbolize, const struct debuginfo_places *places);
+
+/* What is known of a native function of the profile. */
+struct symbolize_label {
+	const char *name; /* NULL: none */
+	uint64_t vaddr;   /* where it begins, as far as known: addresses in it have the same */
+	bool is_glue;     /* a frame of the interpreter that only passes a call on */
+};
+/* False: the function did not come from symbolize_function. */
+bool symbolize_label(const struct symbolize *symbolize, uint32_t function,
+		     struct symbolize_label *label_ret);
 /* True when so many images are held that symbolize_resolve should not wait for the end. */
 bool symbolize_is_full(const struct symbolize *symbolize);
 /* Replaces *@profile by one with names. On failure it stays as it is. */
