@@ -303,6 +303,13 @@ static void resolve_names(struct member *member)
 	symbolize_resolve(member->recording->symbolize, &places);
 }
 
+void member_name_frames(struct member *member)
+{
+	struct debuginfo_places places = places_of(member);
+	ticker_forgive(&member->recording->ticker);
+	symbolize_resolve_new(member->recording->symbolize, &places);
+}
+
 /* Mappings change with libraries that are loaded and with threads, whose stacks are mappings. */
 static void refresh_native(struct member *member, uint64_t now_ns)
 {

@@ -58,6 +58,8 @@ struct error *member_await_python(struct member *member);
 
 /* Samples its threads. False: there is nothing left to sample. */
 bool member_round(struct member *member, uint64_t tick_ns);
+/* Gives names to the native addresses that have come up since the last time, in the middle of a run. */
+void member_name_frames(struct member *member);
 /* Gives names to native addresses and threads, and adds what was found out on the way to the profile: before the profile is written. */
 void member_settle(struct member *member);
 /* The recording has another profile, in which nothing has a number yet. */

@@ -27,6 +27,7 @@
 
 struct session {
 	const struct options *options;
+	const struct session_view *view; /* NULL: the profile is written at the end */
 	struct launch_inherited inherited;
 	struct launch launch;
 	bool launched;
@@ -79,20 +80,66 @@ static bool round_of_samples(struct session *session, uint64_t tick_ns)
 	return session->members.count > 0;
 }
 
-/* Sleeps until @tick_ns, or until we are told to end. True if the process has ended. */
-static bool sleep_until(struct session *session, uint64_t tick_ns)
+static bool is_package_dir(void *context, const char *dir)
+{
+	const struct members *members = context;
+	vec_foreach (member, members) {
+		struct path_rules rules = names_path_rules((*member)->subject);
+		if (rules.is_package_dir(rules.context, dir))
+			return true;
+	}
+	return false;
+}
+
+static struct path_rules path_rules(struct session *session)
+{
+	return (struct path_rules){ is_package_dir, &session->members };
+}
+
+static struct session_moment moment_of(struct session *session, bool over)
+{
+	return (struct session_moment){
+		.recording = &session->recording,
+		.members = &session->members,
+		.paths = path_rules(session),
+		.now_ns = clock_now_ns(),
+		.over = over,
+	};
+}
+
+/* False: who looks on has seen enough. */
+static bool show(struct session *session, bool over)
+{
+	if (!session->view)
+		return true;
+	struct session_moment moment = moment_of(session, over);
+	return session->view->look(session->view->data, &moment);
+}
+
+static uint64_t longest_sleep_ns(const struct session *session, uint64_t now_ns, uint64_t tick_ns)
+{
+	uint64_t ns = now_ns < tick_ns ? tick_ns - now_ns : 0;
+	return session->view && ns > SESSION_VIEW_NS ? SESSION_VIEW_NS : ns;
+}
+
+enum sleep { SLEEP_OVER, SLEEP_ENDED, SLEEP_ENOUGH };
+
+/* Sleeps until @tick_ns, or until we are told to end: SLEEP_ENDED if the process has ended. */
+static enum sleep sleep_until(struct session *session, uint64_t tick_ns)
 {
 	uint64_t now_ns = clock_now_ns();
 	/* Even when there is nothing to wait for: signals come through only here. */
 	do {
 		bool children = session->launched || session->recording.stopper.pending.count;
-		if (events_wait(&session->events, now_ns < tick_ns ? tick_ns - now_ns : 0,
+		if (events_wait(&session->events, longest_sleep_ns(session, now_ns, tick_ns),
 				children))
-			return true;
+			return SLEEP_ENDED;
 		stop_collect(&session->recording.stopper);
 		now_ns = clock_now_ns();
+		if (now_ns < tick_ns && !show(session, false))
+			return SLEEP_ENOUGH;
 	} while (now_ns < tick_ns && !events_signal());
-	return false;
+	return SLEEP_OVER;
 }
 
 static void begin_run(struct session *session, uint64_t start_ns)
@@ -105,7 +152,7 @@ static void begin_run(struct session *session, uint64_t start_ns)
 	ticker_init(&recording->ticker, options->rate_hz, options->jitter, start_ns,
 		    options->duration_ns);
 	budget_init(&recording->budget, options->max_overhead, start_ns);
-	progress_init(&session->progress, options->quiet, start_ns);
+	progress_init(&session->progress, options->quiet || session->view, start_ns);
 	stats->interval_ns = recording->ticker.period_ns;
 	stats->late_ns = recording->ticker.period_ns / 2;
 	ticker_limit(&recording->ticker, budget_period_ns(&recording->budget));
@@ -113,17 +160,20 @@ static void begin_run(struct session *session, uint64_t start_ns)
 	recording->previous_tick_ns = start_ns;
 }
 
-static void run(struct session *session)
+/* True: there is nothing left to sample. False: it was to end. */
+static bool run(struct session *session)
 {
 	struct recording *recording = &session->recording;
 	struct stats *stats = &recording->profile->stats;
 	uint64_t tick_ns, skipped;
+	enum sleep sleep = SLEEP_OVER;
 	begin_run(session, clock_now_ns());
 
 	while (!events_signal() &&
 	       ticker_next(&recording->ticker, clock_now_ns(), &tick_ns, &skipped)) {
 		stats->skipped += skipped;
-		if (sleep_until(session, tick_ns) || events_signal())
+		sleep = sleep_until(session, tick_ns);
+		if (sleep != SLEEP_OVER || events_signal())
 			break;
 		uint64_t now_ns = clock_now_ns();
 		if (!budget_affords(&recording->budget, now_ns)) {
@@ -133,15 +183,20 @@ static void run(struct session *session)
 		stats_tick(stats, now_ns - tick_ns);
 		if (session->launched && launch_poll(&session->launch))
 			break;
-		if (!round_of_samples(session, now_ns))
+		if (!round_of_samples(session, now_ns)) {
+			sleep = SLEEP_ENDED;
 			break;
+		}
 		recording->previous_tick_ns = now_ns;
 		ticker_limit(&recording->ticker, budget_period_ns(&recording->budget));
 		progress_show(&session->progress, stats, now_ns);
+		if (!show(session, false))
+			break;
 	}
 	stats->duration_ns = clock_now_ns() - recording->start_ns;
 	facts_of_rate(recording->profile, &recording->ticker, &recording->budget);
 	progress_clear(&session->progress);
+	return sleep == SLEEP_ENDED;
 }
 
 /* Starts the program if there is one to start: the id of the process to profile. */
@@ -177,21 +232,10 @@ static struct error *add_root(struct session *session, pid_t pid)
 	return member_await_python(*slot);
 }
 
-static bool is_package_dir(void *context, const char *dir)
-{
-	const struct members *members = context;
-	vec_foreach (member, members) {
-		struct path_rules rules = names_path_rules((*member)->subject);
-		if (rules.is_package_dir(rules.context, dir))
-			return true;
-	}
-	return false;
-}
-
 static struct error *write_profile(struct session *session)
 {
 	struct writer_options writing = session->options->writing;
-	writing.paths = (struct path_rules){ is_package_dir, &session->members };
+	writing.paths = path_rules(session);
 	struct error *err = session->options->format->write(session->recording.profile, &writing,
 							    output_stream(session->output));
 	return err ? err : output_commit(no_cleanup(session->output));
@@ -228,11 +272,37 @@ static struct error *begin_profile(struct session *session)
 	return NULL;
 }
 
+/* The state at the end stays to be seen until that is enough. */
+static void show_end(struct session *session)
+{
+	/* Its end would end each wait. */
+	events_deinit(&session->events);
+	while (!events_signal() && show(session, true))
+		events_wait(&session->events, SESSION_VIEW_NS, false);
+}
+
+static struct error *run_for_view(struct session *session)
+{
+	const struct session_view *view = session->view;
+	struct session_moment moment = moment_of(session, false);
+	struct error *err = view->begin(view->data, &moment);
+	if (!err && run(session))
+		show_end(session);
+	return err;
+}
+
+static struct error *run_for_file(struct session *session)
+{
+	run(session);
+	struct error *err = finish_profile(session);
+	return err ? err : write_profile(session);
+}
+
 static struct error *record(struct session *session)
 {
 	const struct options *options = session->options;
 	pid_t pid = 0;
-	struct error *err = output_open(options->output, &session->output);
+	struct error *err = session->view ? NULL : output_open(options->output, &session->output);
 	if (!err)
 		err = begin_profile(session);
 	if (!err)
@@ -247,11 +317,10 @@ static struct error *record(struct session *session)
 	if (session->launched && (err = launch_go(&session->launch)))
 		return error_prefix(err, "%s", options->program[0]);
 
-	run(session);
-	err = finish_profile(session);
-	if (!err)
-		err = write_profile(session);
-	if (!options->quiet)
+	err = session->view ? run_for_view(session) : run_for_file(session);
+	if (session->view)
+		session->view->end(session->view->data);
+	if (!options->quiet && !(err && session->view))
 		stats_print_summary(&session->recording.profile->stats, stderr);
 	return err;
 }
@@ -289,10 +358,11 @@ static int finish_launched(struct session *session)
 	return launch_exit_status(launch);
 }
 
-int session_record(const struct options *options)
+static int session_run(const struct options *options, const struct session_view *view)
 {
 	struct session session = {
 		.options = options,
+		.view = view,
 		.recording = { .options = options },
 		.launch = { .go_fd = -1, .failed_fd = -1 },
 	};
@@ -316,4 +386,14 @@ int session_record(const struct options *options)
 	}
 	session_deinit(&session);
 	return status;
+}
+
+int session_record(const struct options *options)
+{
+	return session_run(options, NULL);
+}
+
+int session_show(const struct options *options, const struct session_view *view)
+{
+	return session_run(options, view);
 }
