@@ -8,12 +8,15 @@
 #include "options.h"
 #include "replay.h"
 #include "session.h"
+#include "top.h"
 
 static int run(const struct options *options)
 {
 	switch (options->command) {
 	case COMMAND_RECORD:
 		return session_record(options);
+	case COMMAND_TOP:
+		return top_run(options);
 	case COMMAND_DUMP:
 		return dump_run(options);
 	case COMMAND_DOCTOR:

@@ -49,8 +49,8 @@ struct option_command {
 	struct error *(*check)(struct options *options, const struct option_words *words);
 };
 
-extern const struct option_command option_record, option_dump, option_doctor, option_replay,
-	option_crosscheck;
+extern const struct option_command option_record, option_top, option_dump, option_doctor,
+	option_replay, option_crosscheck;
 
 /* Rows that several commands list. */
 extern const struct option_row option_pid, option_duration, option_rate, option_output,

@@ -15,6 +15,7 @@
 
 enum command {
 	COMMAND_RECORD,
+	COMMAND_TOP,
 	COMMAND_DUMP,
 	COMMAND_DOCTOR,
 	COMMAND_REPLAY,
@@ -41,8 +42,9 @@ struct options {
 	const char *output;  /* NULL: standard output */
 	const struct writer *format;
 	enum profile_mode mode;
-	bool idle; /* idle threads too */
-	bool gil;  /* only threads that hold the GIL */
+	bool idle;       /* idle threads too */
+	bool count_idle; /* top: their time counts from the start on */
+	bool gil;        /* only threads that hold the GIL */
 	bool jitter;
 	bool native;    /* native frames too */
 	bool libunwind; /* and they are those that libunwind finds */

@@ -201,3 +201,34 @@ const struct option_command option_record = {
 	.rows = rows,
 	.check = check,
 };
+
+static const struct option_row *const top_rows[] = {
+	&option_pid,    &option_duration,    &option_rate,  &max_overhead,
+	&option_tid,    &option_thread_name, &gil,          &mode,
+	&option_native, &option_debug_dir,   &option_idle,  &option_full_paths,
+	&no_jitter,     &option_nonblocking, &option_quiet, NULL,
+};
+
+static struct error *check_top(struct options *options, const struct option_words *words)
+{
+	struct error *err = option_no_words(words);
+	if (err)
+		return err;
+	if (!options->pid)
+		return error_create(ERROR_USAGE, "say which process to look at: -p PID");
+	/* Its threads are shown with their states. */
+	options->idle = true;
+	options->count_idle = words->idle == 1 || options->mode == PROFILE_OFFCPU;
+	if (options->mode == PROFILE_GIL_ONLY)
+		options->gil = true;
+	return option_pick_format(options, words);
+}
+
+const struct option_command option_top = {
+	.name = "top",
+	.command = COMMAND_TOP,
+	.usage = "pysample top -p PID [-F HZ] [--native] [OPTION]...\n",
+	.help = "show the busiest functions and threads, live",
+	.rows = top_rows,
+	.check = check_top,
+};

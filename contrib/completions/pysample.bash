@@ -23,6 +23,8 @@ _pysample() {
 	local record_options="--pid --duration --rate --max-overhead --output --format --threads --tid --thread-name --gil --mode
 		--native --debug-dir --idle --no-idle --no-line --full-paths --weights --no-jitter --nonblocking --unwinder --save-capsules
 		--capsule-every --quiet --help --version"
+	local top_options="--pid --duration --rate --max-overhead --tid --thread-name --gil --mode --native --debug-dir --idle
+		--full-paths --no-jitter --nonblocking --quiet --help --version"
 	local dump_options="--pid --tid --thread-name --native --debug-dir --full-paths --nonblocking --json --reverse --help --version"
 	local doctor_options="--pid --json --help --version"
 	local replay_options="--help --version"
@@ -38,7 +40,7 @@ _pysample() {
 	fi
 	for ((i = 1; i < COMP_CWORD; i++)); do
 		case ${COMP_WORDS[i]} in
-		record | dump | doctor | replay | crosscheck)
+		record | top | dump | doctor | replay | crosscheck)
 			[[ $i -ne 1 ]] || command=${COMP_WORDS[i]}
 			;;
 		--)
@@ -75,6 +77,7 @@ _pysample() {
 	*)
 		case $command in
 		record) words="$record_options" ;;
+		top) words="$top_options" ;;
 		dump) words="$dump_options" ;;
 		doctor) words="$doctor_options" ;;
 		replay) words="$replay_options" ;;
@@ -87,7 +90,7 @@ _pysample() {
 				mapfile -t COMPREPLY < <(compgen -f -- "$current")
 				return
 			fi
-			[[ $COMP_CWORD -ne 1 ]] || words="record dump doctor replay crosscheck $words"
+			[[ $COMP_CWORD -ne 1 ]] || words="record top dump doctor replay crosscheck $words"
 		fi
 		;;
 	esac
