@@ -47,7 +47,7 @@ function makeColours(labels, sums, by, all) {
 			name = rank < 0 ? "others" : label.package;
 			colour = rank < 0 ? OTHER_COLOUR : MODULE_COLOURS[rank];
 		}
-		if (sums.total[0][id] + sums.total[1][id] > 0)
+		if (sums.total[0][id] + sums.total[1][id] + weightOf(id) > 0)
 			give(name, colour, id);
 		return shade(colour, (hashOf(label.key) % 5) * 0.075);
 	});

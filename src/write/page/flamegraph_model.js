@@ -14,7 +14,12 @@ function readProfile(data) {
 		weights: data.weights,
 		isDiff: data.runs.length > 1,
 	};
-	const every = (array, step, at, type) => type.from({ length: array.length / step }, (_, i) => array[i * step + at]);
+	const every = (array, step, at, type) => {
+		const column = new type(array.length / step);
+		for (let i = 0; i < column.length; i++)
+			column[i] = array[i * step + at];
+		return column;
+	};
 	p.functions = [];
 	for (let i = 0; i < data.functions.length; i += 4)
 		p.functions.push({
@@ -32,6 +37,7 @@ function readProfile(data) {
 		p.parent[i] = data.stacks[2 * i] ? i - data.stacks[2 * i] : -1;
 		p.frame[i] = data.stacks[2 * i + 1];
 	}
+	indexChildren(p);
 	p.sampleStack = every(data.samples, 5, 0, Int32Array).map((stack) => stack - 1);
 	p.sampleThread = every(data.samples, 5, 1, Uint32Array);
 	p.sampleFlags = every(data.samples, 5, 2, Uint8Array);
@@ -40,6 +46,28 @@ function readProfile(data) {
 	p.hasIdle = p.sampleFlags.some((flags) => flags & IDLE);
 	p.hasNative = p.functions.some((f) => f.kind !== KIND_PYTHON && f.kind !== KIND_MARK);
 	return p;
+}
+
+// The stacks that continue each stack, as slices of one list; and how deep each is.
+function indexChildren(p) {
+	p.firstChild = new Int32Array(p.count + 1);
+	p.depth = new Int32Array(p.count);
+	p.outermost = [];
+	for (let i = 0; i < p.count; i++) {
+		const parent = p.parent[i];
+		p.depth[i] = parent < 0 ? 0 : p.depth[parent] + 1;
+		if (parent < 0)
+			p.outermost.push(i);
+		else
+			p.firstChild[parent + 1]++;
+	}
+	for (let i = 0; i < p.count; i++)
+		p.firstChild[i + 1] += p.firstChild[i];
+	const next = p.firstChild.slice();
+	p.childList = new Int32Array(p.count);
+	for (let i = 0; i < p.count; i++)
+		if (p.parent[i] >= 0)
+			p.childList[next[p.parent[i]]++] = i;
 }
 
 // "json/decoder.py" is the module json.decoder; a library is its own module.
@@ -93,108 +121,10 @@ function makeLabels(p, group) {
 	return { list, ids, ofFrame, waiting: mark("[waiting]", KIND_KERNEL), none: mark("[no frames]", KIND_MARK) };
 }
 
-// A tree that grows: a node is a number, its parent's is lower. 0 is the root.
-class Tree {
-	constructor(room) {
-		this.parent = new Int32Array(room);
-		this.label = new Int32Array(room);
-		this.self = [new Float64Array(room), new Float64Array(room)];
-		this.total = [new Float64Array(room), new Float64Array(room)];
-		this.count = 1;
-		this.parent[0] = this.label[0] = -1;
-		this.slots = new Int32Array(1024);
-	}
-
-	child(parent, label) {
-		const slots = this.slots, mask = slots.length - 1;
-		let at = (Math.imul(parent, 0x9e3779b1) ^ Math.imul(label + 1, 0x85ebca6b)) >>> 0;
-		for (at = (at ^ at >>> 15) & mask; slots[at]; at = (at + 1) & mask)
-			if (this.parent[slots[at]] === parent && this.label[slots[at]] === label)
-				return slots[at];
-		if (this.count === this.parent.length)
-			this.grow();
-		const node = this.count++;
-		this.parent[node] = parent;
-		this.label[node] = label;
-		slots[at] = node;
-		if (this.count * 2 > slots.length)
-			this.rehash();
-		return node;
-	}
-
-	grow() {
-		const larger = (array) => {
-			const copy = new array.constructor(array.length * 2);
-			copy.set(array);
-			return copy;
-		};
-		this.parent = larger(this.parent);
-		this.label = larger(this.label);
-		this.self = this.self.map(larger);
-		this.total = this.total.map(larger);
-	}
-
-	rehash() {
-		const slots = new Int32Array(this.slots.length * 2), mask = slots.length - 1;
-		for (let node = 1; node < this.count; node++) {
-			let at = (Math.imul(this.parent[node], 0x9e3779b1) ^ Math.imul(this.label[node] + 1, 0x85ebca6b)) >>> 0;
-			for (at = (at ^ at >>> 15) & mask; slots[at]; at = (at + 1) & mask);
-			slots[at] = node;
-		}
-		this.slots = slots;
-	}
-
-	// Totals, widths and lists of children; no node may be added any more.
-	finish(widthOf) {
-		const n = this.count;
-		for (const side of [0, 1]) {
-			const total = this.total[side], self = this.self[side];
-			for (let i = n - 1; i >= 0; i--) {
-				total[i] += self[i];
-				if (i)
-					total[this.parent[i]] += total[i];
-			}
-		}
-		this.width = new Float64Array(n);
-		for (let i = 0; i < n; i++)
-			this.width[i] = widthOf(this.total[0][i], this.total[1][i]);
-		this.first = new Int32Array(n + 1);
-		for (let i = 1; i < n; i++)
-			this.first[this.parent[i] + 1]++;
-		for (let i = 0; i < n; i++)
-			this.first[i + 1] += this.first[i];
-		const next = this.first.slice();
-		this.childList = new Int32Array(n);
-		for (let i = 1; i < n; i++)
-			this.childList[next[this.parent[i]]++] = i;
-		this.sorted = new Uint8Array(n);
-		this.slots = null;
-		return this;
-	}
-
-	// The widest first.
-	children(node) {
-		const list = this.childList.subarray(this.first[node], this.first[node + 1]);
-		if (!this.sorted[node]) {
-			if (list.length > 1)
-				list.sort((a, b) => this.width[b] - this.width[a] || a - b);
-			this.sorted[node] = 1;
-		}
-		return list;
-	}
-
-	depth(node) {
-		let depth = 0;
-		for (; node > 0; node = this.parent[node])
-			depth++;
-		return depth;
-	}
-}
-
 // The own weights of all stacks under the filters of a view, before (or the only ones) and after.
 function weigh(p, view) {
-	const w = { self: [new Float64Array(p.count), new Float64Array(p.count)], none: [0, 0], all: [0, 0], idle: null };
-	w.idle = [new Float64Array(p.count), new Float64Array(p.count)];
+	const pair = () => [new Float64Array(p.count), new Float64Array(p.isDiff ? p.count : 0)];
+	const w = { self: pair(), idle: pair(), total: pair(), none: [0, 0], all: [0, 0], sides: p.isDiff ? [0, 1] : [0] };
 	const values = view.weight === "samples" ? p.sampleCount : p.sampleNs;
 	const wanted = p.threads.map((thread, i) => isWanted(thread, i, view.thread));
 	const sides = p.threads.map((thread) => p.processes[thread.process] && p.processes[thread.process].run ? 1 : 0);
@@ -207,6 +137,14 @@ function weigh(p, view) {
 			w.none[side] += values[i];
 		else
 			(idle ? w.idle : w.self)[side][p.sampleStack[i]] += values[i];
+	}
+	for (const side of w.sides) {
+		const total = w.total[side], self = w.self[side], idle = w.idle[side];
+		for (let i = p.count - 1; i >= 0; i--) {
+			total[i] += self[i] + idle[i];
+			if (p.parent[i] >= 0)
+				total[p.parent[i]] += total[i];
+		}
 	}
 	return w;
 }
@@ -231,141 +169,285 @@ function shownLabels(p, labels, view) {
 	return shown;
 }
 
-function liveStacks(p, w) {
-	const live = new Uint8Array(p.count);
-	for (let i = p.count - 1; i >= 0; i--) {
-		live[i] |= w.self[0][i] || w.self[1][i] || w.idle[0][i] || w.idle[1][i] ? 1 : 0;
-		if (live[i] && p.parent[i] >= 0)
-			live[p.parent[i]] = 1;
+// What the trees below have in common: a node is a number, its parent's is lower, 0 is the root. Nodes come into being when their parent's
+// children are asked for, since most of a large tree is too narrow to be seen.
+class Tree {
+	constructor(p, labels, view, w, shown, widthOf) {
+		Object.assign(this, { p, w, widthOf, shown, none: labels.none, waiting: labels.waiting });
+		this.merges = view.group === "module" || view.group === "file";
+		this.parent = [-1];
+		this.label = [-1];
+		this.self = [[0], [0]];
+		this.total = [[0], [0]];
+		this.width = [0];
+		this.kids = [null];
+		this.members = [[]];
+		this.made = new Int32Array(labels.list.length);
+		this.madeFor = new Int32Array(labels.list.length).fill(-1);
 	}
-	return live;
-}
 
-// Callers outside, callees inside; with a focus what it calls, wherever it was called.
-function buildDown(p, labels, view, w, focus) {
-	const tree = new Tree(p.count + 64), shown = shownLabels(p, labels, view), live = liveStacks(p, w);
-	const merges = view.group === "module" || view.group === "file";
-	const place = new Int32Array(p.count);
-	for (let i = 0; i < p.count; i++) {
-		if (!live[i])
-			continue;
-		let node = p.parent[i] < 0 ? (focus < 0 ? 0 : -1) : place[p.parent[i]];
-		if (node < 0 && shown[i] === focus)
-			node = 0;
-		if (node >= 0 && shown[i] >= 0 && !(merges && tree.label[node] === shown[i]))
-			node = tree.child(node, shown[i]);
-		place[i] = node;
+	// The child of a node that is being expanded, made when there is none yet.
+	child(node, label) {
+		if (this.madeFor[label] === node)
+			return this.made[label];
+		const id = this.parent.length;
+		this.madeFor[label] = node;
+		this.made[label] = id;
+		this.parent.push(node);
+		this.label.push(label);
 		for (const side of [0, 1]) {
-			if (node < 0)
-				continue;
-			tree.self[side][node] += w.self[side][i];
-			if (w.idle[side][i]) {
-				const waiting = tree.child(node, labels.waiting);
-				tree.self[side][waiting] += w.idle[side][i];
-			}
+			this.self[side].push(0);
+			this.total[side].push(0);
+		}
+		this.width.push(0);
+		this.kids.push(null);
+		this.members.push([]);
+		this.kids[node].push(id);
+		return id;
+	}
+
+	// A child without children of its own.
+	leaf(node, label, before, after) {
+		const id = this.child(node, label);
+		for (const [side, weight] of [[0, before], [1, after]]) {
+			this.self[side][id] += weight;
+			this.total[side][id] += weight;
 		}
 	}
-	if ((w.none[0] || w.none[1]) && focus < 0) {
-		const node = tree.child(0, labels.none);
-		tree.self[0][node] = w.none[0];
-		tree.self[1][node] = w.none[1];
+
+	// The widest first.
+	children(node) {
+		if (!this.kids[node]) {
+			this.kids[node] = [];
+			this.expand(node, this.members[node]);
+			this.members[node] = null;
+			for (const kid of this.kids[node])
+				this.width[kid] = this.widthOf(this.total[0][kid], this.total[1][kid]);
+			this.kids[node].sort((a, b) => this.width[b] - this.width[a] || a - b);
+		}
+		return this.kids[node];
 	}
-	return tree;
+
+	// The root weighs what its children do.
+	finish(focus) {
+		this.focus = focus;
+		for (const kid of this.children(0))
+			for (const side of this.w.sides)
+				this.total[side][0] += this.total[side][kid];
+		this.width[0] = this.widthOf(this.total[0][0], this.total[1][0]);
+		return this;
+	}
+
+	addNone() {
+		if (this.w.none[0] || this.w.none[1])
+			this.leaf(0, this.none, this.w.none[0], this.w.none[1]);
+	}
+
+	ownOf(node, side) {
+		this.children(node);
+		return this.self[side][node];
+	}
+
+	depth(node) {
+		let depth = 0;
+		for (; node > 0; node = this.parent[node])
+			depth++;
+		return depth;
+	}
 }
 
-// What ran outside, its callers inside; with a focus only the callers of that.
-function buildUp(p, labels, view, w, focus) {
-	const tree = new Tree(p.count + 64), shown = shownLabels(p, labels, view);
-	const merges = view.group === "module" || view.group === "file";
-	const ends = [Float64Array.from(w.self[0], (x, i) => x + w.idle[0][i]), Float64Array.from(w.self[1], (x, i) => x + w.idle[1][i])];
-	if (focus >= 0) {
-		// Weights move out to the outermost frame of the focus, so that recursion counts once.
-		const outermost = new Int32Array(p.count);
-		for (let i = 0; i < p.count; i++) {
-			const above = p.parent[i] < 0 ? -1 : outermost[p.parent[i]];
-			outermost[i] = above >= 0 ? above : shown[i] === focus ? i : -1;
-			for (const side of [0, 1]) {
-				const weight = ends[side][i];
-				ends[side][i] = 0;
-				if (outermost[i] >= 0)
-					ends[side][outermost[i]] += weight;
+// Callers outside, callees inside; with a focus what it calls, wherever it was called. Members are the stacks that end in the node.
+class DownTree extends Tree {
+	add(node, stack) {
+		const { p, w } = this;
+		if (!w.total[0][stack] && !w.total[1][stack])
+			return;
+		const kid = this.child(node, this.shown[stack]);
+		this.members[kid].push(stack);
+		for (const side of w.sides)
+			this.total[side][kid] += w.total[side][stack];
+	}
+
+	expand(node, members) {
+		const { p, w, shown } = this;
+		const isPart = (stack) => shown[stack] < 0 || (this.merges && shown[stack] === this.label[node]);
+		const within = node ? members.slice() : [];
+		if (!node && this.focus >= 0) {
+			for (const stack of outermostOf(p, shown, this.focus).list)
+				this.add(node, stack);
+			return;
+		}
+		const take = (stack) => isPart(stack) ? within.push(stack) : this.add(node, stack);
+		if (!node)
+			p.outermost.forEach(take);
+		for (let i = 0; i < within.length; i++) {
+			const stack = within[i];
+			for (const side of w.sides) {
+				this.self[side][node] += w.self[side][stack] + w.idle[side][stack];
+				if (!node)
+					this.total[side][0] += w.self[side][stack];
 			}
+			if (w.idle[0][stack] || w.idle[1][stack])
+				this.leaf(node, this.waiting, w.idle[0][stack], w.idle[1][stack] || 0);
+			for (let k = p.firstChild[stack]; k < p.firstChild[stack + 1]; k++)
+				take(p.childList[k]);
+		}
+		if (!node)
+			this.addNone();
+	}
+}
+
+// What ran outside, its callers inside; with a focus only the callers of that. Members are triples: a stack, whose last frame is the node's,
+// and the weights that came from it.
+class UpTree extends Tree {
+	add(node, stack, before, after) {
+		const kid = this.child(node, this.shown[stack]);
+		this.members[kid].push(stack, before, after);
+		this.total[0][kid] += before;
+		this.total[1][kid] += after;
+	}
+
+	expand(node, members) {
+		const { p, shown } = this;
+		if (!node) {
+			this.expandRoot();
+			return;
+		}
+		for (let i = 0; i < members.length; i += 3) {
+			let stack = p.parent[members[i]];
+			while (stack >= 0 && (shown[stack] < 0 || (this.merges && shown[stack] === this.label[node])))
+				stack = p.parent[stack];
+			if (stack >= 0)
+				this.add(node, stack, members[i + 1], members[i + 2]);
+			for (const side of stack < 0 ? [0, 1] : [])
+				this.self[side][node] += members[i + 1 + side];
 		}
 	}
+
+	expandRoot() {
+		const { p, w, shown } = this;
+		if (this.focus >= 0) {
+			for (const stack of outermostOf(p, shown, this.focus).list)
+				if (w.total[0][stack] || w.total[1][stack])
+					this.add(0, stack, w.total[0][stack], w.total[1][stack] || 0);
+			return;
+		}
+		for (let i = 0; i < p.count; i++) {
+			const before = w.self[0][i] + w.idle[0][i], after = w.self[1][i] + w.idle[1][i] || 0;
+			if (!before && !after)
+				continue;
+			let stack = i;
+			while (stack >= 0 && shown[stack] < 0)
+				stack = p.parent[stack];
+			if (stack >= 0)
+				this.add(0, stack, before, after);
+			for (const side of stack < 0 ? w.sides : []) {
+				this.self[side][0] += side ? after : before;
+				this.total[side][0] += side ? after : before;
+			}
+		}
+		this.addNone();
+	}
+}
+
+// Stacks that end in a label and have it nowhere further out: recursion counts once. below: for all stacks, whether it is in them.
+function outermostOf(p, shown, label) {
+	const below = new Uint8Array(p.count), list = [];
 	for (let i = 0; i < p.count; i++) {
-		if (!ends[0][i] && !ends[1][i])
-			continue;
-		let node = 0;
-		for (let s = i; s >= 0; s = p.parent[s])
-			if (shown[s] >= 0 && !(merges && tree.label[node] === shown[s]))
-				node = tree.child(node, shown[s]);
-		tree.self[0][node] += ends[0][i];
-		tree.self[1][node] += ends[1][i];
+		if (p.parent[i] >= 0 && below[p.parent[i]]) {
+			below[i] = 1;
+		} else if (shown[i] === label) {
+			below[i] = 1;
+			list.push(i);
+		}
 	}
-	if ((w.none[0] || w.none[1]) && focus < 0) {
-		const node = tree.child(0, labels.none);
-		tree.self[0][node] = w.none[0];
-		tree.self[1][node] = w.none[1];
-	}
-	return tree;
+	return { list, below };
 }
 
 // Own and total weights of each label; a function that is several times on a stack counts once.
-function tally(tree, labels) {
-	const n = labels.list.length, onPath = new Int32Array(n);
-	const pair = () => [new Float64Array(n), new Float64Array(n)];
+function tally(p, labels, w, shown) {
+	const n = labels.list.length, pair = () => [new Float64Array(n), new Float64Array(n)];
 	// alone: own, but for waiting, which has a label of its own there.
 	const sums = { self: pair(), alone: pair(), total: pair() };
-	const enter = (node) => {
-		const label = tree.label[node];
-		if (label < 0)
-			return;
-		// Waiting is its function's own time too.
-		const own = label === labels.waiting ? tree.label[tree.parent[node]] : label;
-		for (let side = 0; side < 2; side++) {
-			sums.alone[side][label] += tree.self[side][node];
-			if (own >= 0)
-				sums.self[side][own] += tree.self[side][node];
-			if (!onPath[label])
-				sums.total[side][label] += tree.total[side][node];
-		}
-		onPath[label]++;
+	addOwn(p, labels, w, shown, sums);
+	// The labels on the way to the stack at hand; stacks mostly follow those that they continue.
+	const onPath = new Int32Array(n), path = new Int32Array(p.depth.reduce((most, depth) => Math.max(most, depth), 0) + 1);
+	let length = 0;
+	const pop = () => {
+		const label = shown[path[--length]];
+		if (label >= 0)
+			onPath[label]--;
 	};
-	const next = tree.first.slice();
-	let node = 0;
-	for (;;) {
-		if (next[node] < tree.first[node + 1]) {
-			node = tree.childList[next[node]++];
-			enter(node);
+	const push = (stack) => {
+		path[length++] = stack;
+		if (shown[stack] >= 0)
+			onPath[shown[stack]]++;
+	};
+	// Makes a stack the end of the path.
+	const moveTo = (end) => {
+		const missing = [];
+		let stack = end;
+		while (length > p.depth[end] + 1)
+			pop();
+		for (; stack >= 0 && !(p.depth[stack] < length && path[p.depth[stack]] === stack); stack = p.parent[stack])
+			missing.push(stack);
+		while (length > (stack < 0 ? 0 : p.depth[stack] + 1))
+			pop();
+		while (missing.length)
+			push(missing.pop());
+	};
+	const [before, after] = w.total, [sumBefore, sumAfter] = sums.total;
+	for (let i = 0; i < p.count; i++) {
+		if (!before[i] && !after[i])
 			continue;
+		const parent = p.parent[i], label = shown[i];
+		if (parent < 0)
+			while (length)
+				pop();
+		else if (path[length - 1] !== parent)
+			moveTo(parent);
+		if (label >= 0 && !onPath[label]) {
+			sumBefore[label] += before[i];
+			if (p.isDiff)
+				sumAfter[label] += after[i];
 		}
-		if (!node)
-			break;
-		onPath[tree.label[node]]--;
-		node = tree.parent[node];
+		push(i);
 	}
 	return sums;
 }
 
-// The weight of a node that is its own: not of a callee, but of its waiting.
-function ownOf(tree, labels, node, side) {
-	let own = tree.self[side][node];
-	if (tree.label[node] !== labels.waiting)
-		for (const child of tree.children(node))
-			if (tree.label[child] === labels.waiting)
-				own += tree.self[side][child];
-	return own;
+// A frame that is not shown leaves its own weight to the next one outside.
+function addOwn(p, labels, w, shown, sums) {
+	const holder = new Int32Array(p.count);
+	for (let i = 0; i < p.count; i++) {
+		const label = shown[i] >= 0 ? shown[i] : p.parent[i] >= 0 ? holder[p.parent[i]] : -1;
+		holder[i] = label;
+		for (let side = 0; label >= 0 && side < w.sides.length; side++) {
+			const own = w.self[side][i], idle = w.idle[side][i];
+			sums.self[side][label] += own + idle;
+			sums.alone[side][label] += own;
+			sums.alone[side][labels.waiting] += idle;
+		}
+	}
+	for (const side of w.sides)
+		for (const kind of ["self", "alone", "total"])
+			sums[kind][side][labels.none] += w.none[side];
 }
 
 // The weight of the stacks that have one of the labels in them.
-function matchedWeight(tree, hits, side) {
-	const below = new Uint8Array(tree.count);
-	let sum = 0;
-	for (let node = 1; node < tree.count; node++) {
-		const hit = hits[tree.label[node]];
-		if (hit && !below[tree.parent[node]])
-			sum += tree.total[side][node];
-		below[node] = hit || below[tree.parent[node]];
+function matchedWeight(p, labels, w, shown, hits, side) {
+	const below = new Uint8Array(p.count), total = w.total[side];
+	let sum = hits[labels.none] ? w.none[side] : 0;
+	for (let i = 0; i < p.count; i++) {
+		const parent = p.parent[i];
+		if (parent >= 0 && below[parent]) {
+			below[i] = 1;
+		} else if (shown[i] >= 0 && hits[shown[i]]) {
+			below[i] = 1;
+			sum += total[i];
+		} else if (hits[labels.waiting]) {
+			sum += w.idle[side][i];
+		}
 	}
 	return sum;
 }

@@ -80,8 +80,8 @@ function update() {
 		state.filters = filters;
 		state.labels = makeLabels(profile, view.group);
 		state.w = weigh(profile, view);
-		state.down = buildDown(profile, state.labels, view, state.w, -1).finish(widthOf);
-		state.sums = tally(state.down, state.labels);
+		state.shown = shownLabels(profile, state.labels, view);
+		state.sums = tally(profile, state.labels, state.w, state.shown);
 		state.treeKey = "";
 	}
 	const treeKey = [view.inverted, view.focus, view.width].join("\n");
@@ -104,10 +104,8 @@ function update() {
 
 function makeTree() {
 	const focus = view.focus ? labelOfKey(view.focus) : -1;
-	if (!view.inverted && focus < 0 && !profile.isDiff)
-		return state.down;
-	const build = view.inverted ? buildUp : buildDown;
-	return build(profile, state.labels, view, state.w, focus).finish(widthOf);
+	const kind = view.inverted ? UpTree : DownTree;
+	return new kind(profile, state.labels, view, state.w, state.shown, widthOf).finish(focus);
 }
 
 function labelOfKey(key) {
@@ -172,7 +170,7 @@ function search() {
 	}
 	state.hits = state.labels.list.map((label) => test(label.file ? label.name + " (" + place(label) + ")" : label.name) ? 1 : 0);
 	const sides = profile.isDiff ? [0, 1] : [0];
-	out.textContent = sides.map((side) => percent(share(matchedWeight(state.tree, state.hits, side), side))).join(" → ") + " matched";
+	out.textContent = sides.map((side) => percent(share(matchedWeight(profile, state.labels, state.w, state.shown, state.hits, side), side))).join(" → ") + " matched";
 }
 
 function nextMatch() {
@@ -205,7 +203,7 @@ function describeNode(node) {
 	const both = (values) => [values[0][node], values[1][node]];
 	const up = tree.parent[node], parent = node ? [tree.total[0][up], tree.total[1][up]] : null;
 	// In an inverted tree a frame's own weight is that of stacks which begin there: not what own means elsewhere.
-	const own = node && !view.inverted ? [0, 1].map((side) => ownOf(tree, labels, node, side)) : null;
+	const own = node && !view.inverted ? [0, 1].map((side) => tree.ownOf(node, side)) : null;
 	const kind = label ? KINDS[label.kind] : "";
 	return [el("div", {}, el("span", { class: "name" }, label ? label.name : rootText()), " ",
 		el("span", { class: "file" }, label ? [place(label), kind].filter(Boolean).join(", ") : "")), ...numbersOf(both(tree.total), own, parent)];
@@ -519,7 +517,7 @@ window.flamegraph = {
 		return {
 			name: label ? label.name : "", file: label ? label.file : "", line: label ? label.line : 0, kind: label ? KINDS[label.kind] : "", depth: rect.depth,
 			x: box.left + rect.x, y: box.top + canvas.rowTop(rect.depth) - byId("scroll").scrollTop, w: rect.w, h: ROW,
-			total: [tree.total[0][rect.node], tree.total[1][rect.node]], own: [0, 1].map((side) => ownOf(tree, labels, rect.node, side)),
+			total: [tree.total[0][rect.node], tree.total[1][rect.node]], own: [0, 1].map((side) => tree.ownOf(rect.node, side)),
 		};
 	}),
 	totals: () => state.labels.list.map((label, id) => ({
