@@ -6,7 +6,7 @@
 _Static_assert(1 << SUB_BITS == HISTOGRAM_SUB, "a power of two is cut into HISTOGRAM_SUB buckets");
 _Static_assert((64 - SUB_BITS + 1) * HISTOGRAM_SUB == HISTOGRAM_BUCKETS, "2^63 has a bucket");
 
-static size_t histogram_bucket(uint64_t value)
+size_t histogram_bucket(uint64_t value)
 {
 	if (value < HISTOGRAM_SUB)
 		return (size_t)value;

@@ -22,6 +22,8 @@ struct histogram {
 };
 
 void histogram_add(struct histogram *histogram, uint64_t value);
+/* The bucket that @value falls into. */
+size_t histogram_bucket(uint64_t value);
 /* The lowest value that falls into bucket @index. */
 uint64_t histogram_bucket_low(size_t index);
 /*

@@ -22,7 +22,7 @@ static void facts_deinit(struct profile_facts *facts)
 	free(facts->start_time);
 }
 
-static void process_deinit(struct profile_process *process)
+void profile_process_deinit(struct profile_process *process)
 {
 	free(process->name);
 	free(process->argv.bytes);
@@ -43,7 +43,7 @@ void profile_destroy(struct profile *profile)
 		free(thread->python_name);
 	}
 	vec_foreach (process, &profile->processes)
-		process_deinit(process);
+		profile_process_deinit(process);
 	facts_deinit(&profile->facts);
 	stats_deinit(&profile->stats);
 	intern_deinit(&profile->strings);
@@ -58,6 +58,7 @@ void profile_destroy(struct profile *profile)
 	idset_deinit(&profile->stack_index);
 	idset_deinit(&profile->sample_index);
 	profile_steps_deinit(&profile->last);
+	profile_starts_deinit(&profile->shown);
 	free(profile);
 }
 
@@ -136,6 +137,24 @@ uint32_t profile_function(struct profile *profile, const char *name, const char 
 		return id;
 	profile->functions.count--;
 	return PROFILE_NONE;
+}
+
+struct error *profile_show_file(struct profile *profile, uint32_t file, size_t start)
+{
+	while (profile->shown.count <= file)
+		if (!profile_starts_append(&profile->shown))
+			return error_no_memory();
+	/* So that 0 is: nothing was said. */
+	profile->shown.items[file] = (uint32_t)start + 1;
+	return NULL;
+}
+
+bool profile_file_shown(const struct profile *profile, uint32_t file, size_t *start_ret)
+{
+	if (file >= profile->shown.count || !profile->shown.items[file])
+		return false;
+	*start_ret = profile->shown.items[file] - 1;
+	return true;
 }
 
 uint32_t profile_frame(struct profile *profile, uint32_t function, uint32_t line)
@@ -224,8 +243,7 @@ const char *profile_thread_name(const struct profile *profile, uint32_t thread)
 	return t->kernel_name ? t->kernel_name : "?";
 }
 
-/* The stack of @frame called from @parent; PROFILE_NONE if there is no room for a new one. */
-static uint32_t stack_child(struct profile *profile, uint32_t parent, uint32_t frame)
+uint32_t profile_stack_child(struct profile *profile, uint32_t parent, uint32_t frame)
 {
 	uint64_t key = idset_pair(parent, frame);
 	uint32_t id = idset_get(&profile->stack_index, key, stack_key, profile);
@@ -265,7 +283,7 @@ enum reason profile_stack(struct profile *profile, const uint32_t *frames, size_
 	for (size_t i = common; i < count; i++) {
 		if (frames[i] == PROFILE_NONE)
 			return REASON_NO_MEMORY;
-		stack = stack_child(profile, stack, frames[i]);
+		stack = profile_stack_child(profile, stack, frames[i]);
 		if (stack == PROFILE_NONE)
 			return profile->stacks.count >= profile->stacks_max ? REASON_LIMIT
 									    : REASON_NO_MEMORY;

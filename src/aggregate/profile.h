@@ -118,6 +118,7 @@ struct profile_facts {
 	struct profile_argv tool_argv;
 	char *start_time; /* ISO 8601, for information: never measured with */
 	enum profile_mode mode;
+	bool untimed; /* read from numbers of samples alone: these stand for the times too */
 };
 
 DEFINE_VEC(struct profile_functions, profile_functions, struct profile_function);
@@ -127,6 +128,7 @@ DEFINE_VEC(struct profile_steps, profile_steps, struct profile_step);
 DEFINE_VEC(struct profile_processes, profile_processes, struct profile_process);
 DEFINE_VEC(struct profile_threads, profile_threads, struct profile_thread);
 DEFINE_VEC(struct profile_samples, profile_samples, struct profile_sample);
+DEFINE_VEC(struct profile_starts, profile_starts, uint32_t);
 
 /* For reading; written only by the functions below, but for facts and stats. */
 struct profile {
@@ -139,7 +141,8 @@ struct profile {
 	struct profile_processes processes;
 	struct profile_threads threads;
 	struct profile_samples samples;
-	uint32_t stacks_max; /* PROFILE_STACKS_MAX; tests lower it */
+	uint32_t stacks_max;         /* PROFILE_STACKS_MAX; tests lower it */
+	struct profile_starts shown; /* by string id, may be shorter; see profile_file_shown */
 
 	/* Private. */
 	struct idset function_index; /* by name and file, the first of a chain */
@@ -163,12 +166,18 @@ void profile_fact_argv(struct profile_argv *fact, const char *bytes, size_t size
 /* The id of a function, new or old. @file may be NULL. PROFILE_NONE without memory. */
 uint32_t profile_function(struct profile *profile, const char *name, const char *file,
 			  uint32_t firstlineno, enum profile_kind kind);
+/* The file with string id @file is to be shown from byte @start of it: so it was in the file that this profile was read from. */
+struct error *profile_show_file(struct profile *profile, uint32_t file, size_t start);
+/* False where nothing was said of @file. */
+bool profile_file_shown(const struct profile *profile, uint32_t file, size_t *start_ret);
 /* The id of a function at a line. PROFILE_NONE without memory or if @function is PROFILE_NONE. */
 uint32_t profile_frame(struct profile *profile, uint32_t function, uint32_t line);
 
 /* A new process, started by @parent of the profile (PROFILE_NONE: by none): to be called once for each, since process ids are reused.
  * PROFILE_NONE without memory. Its facts are set by the caller. */
 uint32_t profile_process(struct profile *profile, pid_t pid, uint32_t parent);
+/* Frees the texts of a process that is not in a profile. */
+void profile_process_deinit(struct profile_process *process);
 /* The name, else the end of the executable's path, else "?". */
 const char *profile_process_name(const struct profile *profile, uint32_t process);
 /* A new thread of @process with a copy of @kernel_name (may be NULL): to be called once for each, since thread
@@ -187,6 +196,8 @@ const char *profile_thread_name(const struct profile *profile, uint32_t thread);
  */
 enum reason profile_stack(struct profile *profile, const uint32_t *frames, size_t count,
 			  uint32_t *stack_ret);
+/* The stack of @frame called from @parent, which may be PROFILE_NONE; PROFILE_NONE if there is no room for a new one. */
+uint32_t profile_stack_child(struct profile *profile, uint32_t parent, uint32_t frame);
 /* Adds one sample to @stack and counts it in the stats; on failure counts a loss there. */
 enum reason profile_count(struct profile *profile, uint32_t thread, uint32_t stack, enum reason end,
 			  unsigned flags, uint64_t wall_ns, uint64_t cpu_ns);

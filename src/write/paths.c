@@ -114,6 +114,8 @@ static struct error *package_start(struct directories *directories, const char *
 
 static struct error *first_start(struct directories *directories, struct path *path)
 {
+	if (path->known)
+		return NULL;
 	path->start = 0;
 	if (path->file[0] == '<')
 		return NULL;

@@ -24,7 +24,8 @@ struct path_rules {
 struct path {
 	const char *file; /* all differ */
 	bool python;      /* false: a native module, to which packages do not apply */
-	size_t start;     /* set by paths_shorten: the short text is file + start */
+	bool known; /* start is set already: the text is made longer only for the sake of another */
+	size_t start; /* set by paths_shorten: the short text is file + start */
 };
 
 /* Sets start of each of @paths. */

@@ -116,6 +116,7 @@ static struct error *collect_files(const struct profile *profile, struct path **
 			continue;
 		if (!place[file]) {
 			paths[count].file = intern_text(&profile->strings, file);
+			paths[count].known = profile_file_shown(profile, file, &paths[count].start);
 			place[file] = ++count;
 		}
 		if (function->kind == PROFILE_PYTHON)
