@@ -7,6 +7,7 @@
 #include "dump.h"
 #include "options.h"
 #include "replay.h"
+#include "report.h"
 #include "session.h"
 #include "top.h"
 
@@ -25,6 +26,8 @@ static int run(const struct options *options)
 		return replay_run(options);
 	case COMMAND_CROSSCHECK:
 		return crosscheck_run(options);
+	case COMMAND_REPORT:
+		return report_run(options);
 	case COMMAND_HELP:
 		options_print_help(options->help_on);
 		return 0;

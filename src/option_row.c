@@ -64,6 +64,36 @@ const struct option_row option_format = {
 	set_format,
 };
 
+static struct error *set_threads(const char *text, struct options *options,
+				 struct option_words *words)
+{
+	options->writing.threads = true;
+	return NULL;
+}
+const struct option_row option_threads = {
+	"threads", 't', OPTION_FLAG, NULL, "put an outermost frame for each thread", set_threads,
+};
+
+static struct error *set_no_line(const char *text, struct options *options,
+				 struct option_words *words)
+{
+	options->writing.no_line = true;
+	return NULL;
+}
+const struct option_row option_no_line = {
+	"no-line", 0, OPTION_FLAG, NULL, "group by function instead of line", set_no_line,
+};
+
+static struct error *set_weights(const char *text, struct options *options,
+				 struct option_words *words)
+{
+	return option_value_weights(text, &options->writing.weights);
+}
+const struct option_row option_weights = {
+	"weights",   0, OPTION_VALUE, "UNIT", "what collapsed stacks count: samples or ns",
+	set_weights,
+};
+
 static struct error *add_tid(const char *text, struct options *options, struct option_words *words)
 {
 	pid_t *tid = tid_filter_append(&options->tids);

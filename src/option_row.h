@@ -45,18 +45,19 @@ struct option_command {
 	const char *usage; /* lines of --help */
 	const char *help;
 	const struct option_row *const *rows; /* besides --help and --version; the last is NULL */
+	bool files_first;                     /* options may come after the other words too */
 	/* What the words mean together, once all are read. ERROR_USAGE. */
 	struct error *(*check)(struct options *options, const struct option_words *words);
 };
 
 extern const struct option_command option_record, option_top, option_dump, option_doctor,
-	option_replay, option_crosscheck;
+	option_replay, option_crosscheck, option_report;
 
 /* Rows that several commands list. */
 extern const struct option_row option_pid, option_duration, option_rate, option_output,
-	option_format, option_tid, option_thread_name, option_native, option_debug_dir, option_idle,
-	option_full_paths, option_nonblocking, option_json, option_quiet, option_help,
-	option_version;
+	option_format, option_threads, option_no_line, option_weights, option_tid,
+	option_thread_name, option_native, option_debug_dir, option_idle, option_full_paths,
+	option_nonblocking, option_json, option_quiet, option_help, option_version;
 
 /* Sets options->format from -f or else the ending of the output. */
 struct error *option_pick_format(struct options *options, const struct option_words *words);

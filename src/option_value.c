@@ -162,3 +162,13 @@ struct error *option_value_every(const char *text, unsigned *every_ret)
 	*every_ret = (unsigned)value;
 	return NULL;
 }
+
+struct error *option_value_lines(const char *text, unsigned *lines_ret)
+{
+	char *end = NULL;
+	unsigned long value = isdigit((unsigned char)text[0]) ? strtoul(text, &end, 10) : 0;
+	if (!end || value > UINT_MAX || *end)
+		return error_create(ERROR_USAGE, "%s is not a number of lines", text);
+	*lines_ret = (unsigned)value;
+	return NULL;
+}

@@ -29,3 +29,5 @@ struct error *option_value_weights(const char *text, enum writer_weights *weight
 struct error *option_value_native(const char *text, enum symbolize_mode *mode_ret);
 struct error *option_value_unwinder(const char *text, bool *libunwind_ret);
 struct error *option_value_every(const char *text, unsigned *every_ret);
+/* A number of lines, 0 included. */
+struct error *option_value_lines(const char *text, unsigned *lines_ret);

@@ -12,8 +12,8 @@
 
 /* The first is the default. */
 static const struct option_command *const commands[] = {
-	&option_record, &option_top,    &option_dump,
-	&option_doctor, &option_replay, &option_crosscheck,
+	&option_record, &option_top,        &option_dump,   &option_doctor,
+	&option_replay, &option_crosscheck, &option_report,
 };
 
 static const struct option_row *const every_command[] = { &option_help, &option_version, NULL };
@@ -158,10 +158,12 @@ static struct error *parse_words(const struct option_command *command, int argc,
 	struct rows all;
 	collect_rows(NULL, &all);
 
+	/* Without the plus, words that are no options are moved to the end. */
+	const char *letters = all.letters + command->files_first;
 	int value, index;
 	opterr = 0;
 	optind = 1;
-	while ((value = getopt_long(argc, argv, all.letters, all.longs, NULL)) != -1) {
+	while ((value = getopt_long(argc, argv, letters, all.longs, NULL)) != -1) {
 		for (index = 0; all.longs[index].name && all.longs[index].val != value; index++)
 			;
 		const char *name = all.longs[index].name;
@@ -212,6 +214,7 @@ struct error *options_parse(int argc, char **argv, struct options *options_ret)
 	struct options options = {
 		.rate_hz = RATE_DEFAULT,
 		.jitter = true,
+		.report = { .lines = REPORT_LINES_DEFAULT, .min_share = 0.01 },
 	};
 	struct error *err = parse_all(argc, argv, &options);
 	if (err) {

@@ -20,6 +20,7 @@ enum command {
 	COMMAND_DOCTOR,
 	COMMAND_REPLAY,
 	COMMAND_CROSSCHECK,
+	COMMAND_REPORT,
 	COMMAND_HELP,
 	COMMAND_VERSION,
 };
@@ -30,12 +31,25 @@ DEFINE_VEC(struct name_filter, name_filter, const char *)
 #define RATE_DEFAULT 100
 #define RATE_MAX     10000
 
+#define REPORT_LINES_DEFAULT 20
+
+/* report and diff */
+struct report_options {
+	pid_t pid;      /* 0: all processes of the file */
+	unsigned lines; /* of a table; 0: all */
+	bool by_total;  /* the order of a table; else own */
+	bool tree;
+	double min_share;
+	const char *callers; /* NULL: a table */
+	bool convert;        /* to options.format */
+};
+
 struct options {
 	enum command command;
 	const char *help_on;  /* help: the command that was named, or NULL */
 	pid_t pid;            /* 0: none given */
 	char **program;       /* what is launched, NULL-terminated; NULL: nothing */
-	char **files;         /* replay: NULL-terminated */
+	char **files;         /* replay, report: NULL-terminated */
 	uint64_t duration_ns; /* 0: until the target ends or a signal comes */
 	double rate_hz;
 	double max_overhead; /* of a thread's time that it may be held; 0: not limited */
@@ -52,13 +66,14 @@ struct options {
 	struct name_filter debug_dirs;
 	bool nonblocking;
 	bool quiet;
-	bool json;    /* dump, doctor */
+	bool json;    /* dump, doctor, report */
 	bool reverse; /* dump: innermost frame first */
 	struct writer_options writing;
 	struct tid_filter tids;
 	struct name_filter names;
 	const char *capsules; /* folder for capsules, NULL: none */
 	unsigned capsule_every;
+	struct report_options report;
 };
 
 /* Parses @argv, which must outlive the struct. ERROR_USAGE says what is wrong with which word. */

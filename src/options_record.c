@@ -17,16 +17,6 @@ static const struct option_row max_overhead = {
 	set_overhead,
 };
 
-static struct error *set_threads(const char *text, struct options *options,
-				 struct option_words *words)
-{
-	options->writing.threads = true;
-	return NULL;
-}
-static const struct option_row threads = {
-	"threads", 't', OPTION_FLAG, NULL, "put an outermost frame for each thread", set_threads,
-};
-
 static struct error *set_gil(const char *text, struct options *options, struct option_words *words)
 {
 	options->gil = true;
@@ -74,26 +64,6 @@ static const struct option_row no_idle = {
 	set_no_idle,
 };
 
-static struct error *set_no_line(const char *text, struct options *options,
-				 struct option_words *words)
-{
-	options->writing.no_line = true;
-	return NULL;
-}
-static const struct option_row no_line = {
-	"no-line", 0, OPTION_FLAG, NULL, "group by function instead of line", set_no_line,
-};
-
-static struct error *set_weights(const char *text, struct options *options,
-				 struct option_words *words)
-{
-	return option_value_weights(text, &options->writing.weights);
-}
-static const struct option_row weights = {
-	"weights",   0, OPTION_VALUE, "UNIT", "what collapsed stacks count: samples or ns",
-	set_weights,
-};
-
 static struct error *set_no_jitter(const char *text, struct options *options,
 				   struct option_words *words)
 {
@@ -131,7 +101,7 @@ static const struct option_row *const rows[] = {
 	&max_overhead,
 	&option_output,
 	&option_format,
-	&threads,
+	&option_threads,
 	&option_tid,
 	&option_thread_name,
 	&gil,
@@ -141,9 +111,9 @@ static const struct option_row *const rows[] = {
 	&unwinder,
 	&option_idle,
 	&no_idle,
-	&no_line,
+	&option_no_line,
 	&option_full_paths,
-	&weights,
+	&option_weights,
 	&no_jitter,
 	&option_nonblocking,
 	&save_capsules,

@@ -29,6 +29,8 @@ _pysample() {
 	local doctor_options="--pid --json --help --version"
 	local replay_options="--help --version"
 	local crosscheck_options="--pid --duration --rate --tid --idle --help --version"
+	local report_options="--lines --sort --tree --min-share --callers --pid --tid --thread-name --json --output --format --threads
+		--no-line --full-paths --weights --help --version"
 	local short_options="-p -d -F -o -f -t -T -q -h -V"
 
 	COMPREPLY=()
@@ -40,7 +42,7 @@ _pysample() {
 	fi
 	for ((i = 1; i < COMP_CWORD; i++)); do
 		case ${COMP_WORDS[i]} in
-		record | top | dump | doctor | replay | crosscheck)
+		record | top | dump | doctor | replay | crosscheck | report)
 			[[ $i -ne 1 ]] || command=${COMP_WORDS[i]}
 			;;
 		--)
@@ -61,6 +63,8 @@ _pysample() {
 	-f | --format) words="collapsed json speedscope pprof gecko flamegraph svg" ;;
 	--mode) words="wall cpu offcpu gil" ;;
 	--weights) words="samples ns" ;;
+	--sort) words="own total" ;;
+	--min-share) words="0.1% 1% 5%" ;;
 	--unwinder) words="table libunwind" ;;
 	-d | --duration) words="10s 30s 1m 5m" ;;
 	-F | --rate) words="10 50 100 200 1000" ;;
@@ -73,7 +77,7 @@ _pysample() {
 		mapfile -t COMPREPLY < <(compgen -d -- "$current")
 		return
 		;;
-	--thread-name | --capsule-every) return ;;
+	--thread-name | --capsule-every | --lines | --callers) return ;;
 	*)
 		case $command in
 		record) words="$record_options" ;;
@@ -82,15 +86,16 @@ _pysample() {
 		doctor) words="$doctor_options" ;;
 		replay) words="$replay_options" ;;
 		crosscheck) words="$crosscheck_options" ;;
+		report) words="$report_options" ;;
 		esac
 		if [[ $current == -? ]]; then
 			words+=" $short_options"
 		elif [[ $current != -* ]]; then
-			if [[ $command == replay ]]; then
+			if [[ $command == replay || $command == report ]]; then
 				mapfile -t COMPREPLY < <(compgen -f -- "$current")
 				return
 			fi
-			[[ $COMP_CWORD -ne 1 ]] || words="record top dump doctor replay crosscheck $words"
+			[[ $COMP_CWORD -ne 1 ]] || words="record top dump doctor replay crosscheck report $words"
 		fi
 		;;
 	esac

@@ -10,11 +10,9 @@
 #include <string.h>
 #include <unistd.h>
 
+#include <zlib.h>
 #ifdef HAVE_LZMA
 #include <lzma.h>
-#endif
-#ifdef HAVE_ZLIB
-#include <zlib.h>
 #endif
 
 #include "base/cleanup.h"
@@ -105,7 +103,6 @@ static struct error *unpack_xz(const struct bytes *in, size_t max, struct bytes 
 }
 #endif
 
-#ifdef HAVE_ZLIB
 static struct error *decode_gzip(z_stream *stream, size_t max, struct bytes *out)
 {
 	int ret = Z_OK;
@@ -140,14 +137,6 @@ static struct error *unpack_gzip(const struct bytes *in, size_t max, struct byte
 	inflateEnd(&stream);
 	return err;
 }
-#else
-static struct error *unpack_gzip(const struct bytes *in, size_t max, struct bytes *out)
-{
-	return error_create(ERROR_UNSUPPORTED,
-			    "compressed with gzip, which this pysample was built without");
-}
-#endif
-
 static struct error *unpack(struct bytes *bytes, size_t max)
 {
 	_cleanup_(bytes_cleanup) struct bytes out = { 0 };

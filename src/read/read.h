@@ -15,6 +15,8 @@
 
 /* Most bytes of one file, after it was unpacked. */
 #define READ_BYTES_MAX ((size_t)4 << 30)
+/* Most frames of a stack: some work grows with depth times stacks. */
+#define READ_DEPTH_MAX 65536
 
 struct read_options {
 	bool ns; /* the numbers of collapsed stacks are nanoseconds, not samples */

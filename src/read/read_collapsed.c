@@ -15,9 +15,6 @@
 #include "read/read_stats.h"
 #include "read/unescape.h"
 
-/* Most frames of a stack. */
-#define DEPTH_MAX 65536
-
 DEFINE_VEC(struct frame_ids, frame_ids, uint32_t);
 
 struct collapsed {
@@ -274,8 +271,8 @@ static bool take_frames(struct collapsed *c, const char *from, const char *end)
 		return true;
 	for (const char *stop; from <= end; from = stop + 1) {
 		stop = frame_end(from, end);
-		if (c->frames.count == DEPTH_MAX)
-			return fail(c, "too many frames");
+		if (c->frames.count == READ_DEPTH_MAX)
+			return fail(c, "a stack of too many frames");
 		uint32_t *frame = frame_ids_append(&c->frames);
 		if (!frame)
 			return fail(c, "no memory");
@@ -376,6 +373,7 @@ struct error *read_collapsed(const char *text, size_t size, const struct read_op
 	};
 	if (!note_what_was(&c))
 		return error_no_memory();
+	profile->facts.stacks_only = true;
 	profile->facts.untimed = !options->ns;
 
 	const char *end = text + size;

@@ -9,6 +9,7 @@
 
 #include <string.h>
 
+#include "read/read.h"
 #include "read/read_json_private.h"
 #include "read/read_stats.h"
 
@@ -26,6 +27,7 @@ static void json_file_deinit(struct json_file *f)
 	ids_deinit(&f->functions);
 	ids_deinit(&f->frames);
 	ids_deinit(&f->stacks);
+	ids_deinit(&f->depths);
 	idset_deinit(&f->threads_known);
 }
 
@@ -133,24 +135,43 @@ static void read_frames(struct json_file *f)
 	}
 }
 
+/* Notes how deep those of the profile's stacks are that are new; false if one is too deep. */
+static bool note_depths(struct json_file *f)
+{
+	const struct profile_stacks *stacks = &f->profile->stacks;
+	while (f->depths.count < stacks->count) {
+		uint32_t parent = stacks->items[f->depths.count].parent;
+		uint32_t depth = parent == PROFILE_NONE ? 1 : f->depths.items[parent] + 1;
+		if (depth > READ_DEPTH_MAX)
+			return scan_fail(&f->scan, "a stack of too many frames");
+		if (!json_append_id(f, &f->depths, depth))
+			return false;
+	}
+	return true;
+}
+
+static bool read_stack(struct json_file *f)
+{
+	uint32_t parent, frame;
+	if (!scan_open(&f->scan, '[') ||
+	    !json_get_id_or_null(f, &f->stacks, "a caller that does not come before", &parent) ||
+	    !scan_char(&f->scan, ',') ||
+	    !json_get_id(f, &f->frames, "a frame that is not in the file", &frame) ||
+	    !scan_char(&f->scan, ']'))
+		return false;
+	if (f->profile->stacks.count >= f->profile->stacks_max)
+		return scan_fail(&f->scan, "too many stacks");
+	return json_append_id(f, &f->stacks, profile_stack_child(f->profile, parent, frame)) &&
+	       note_depths(f);
+}
+
 static void read_stacks(struct json_file *f)
 {
-	for (bool first = scan_open(&f->scan, '['); json_next_item(f, &first);) {
-		uint32_t parent, frame;
-		if (!scan_open(&f->scan, '[') ||
-		    !json_get_id_or_null(f, &f->stacks, "a caller that does not come before",
-					 &parent) ||
-		    !scan_char(&f->scan, ',') ||
-		    !json_get_id(f, &f->frames, "a frame that is not in the file", &frame) ||
-		    !scan_char(&f->scan, ']'))
+	if (!note_depths(f))
+		return;
+	for (bool first = scan_open(&f->scan, '['); json_next_item(f, &first);)
+		if (!read_stack(f))
 			return;
-		if (f->profile->stacks.count >= f->profile->stacks_max) {
-			scan_fail(&f->scan, "too many stacks");
-			return;
-		}
-		if (!json_append_id(f, &f->stacks, profile_stack_child(f->profile, parent, frame)))
-			return;
-	}
 }
 
 static void get_end(struct json_file *f, struct profile_sample *sample)

@@ -41,6 +41,7 @@ struct json_file {
 	struct strbuf key, raw;
 	struct strbuf text, file, shown; /* strings with our own escapes undone */
 	struct ids processes, threads, functions, frames, stacks;
+	struct ids depths; /* by the profile's id of a stack */
 	/* Of the profile, before this file. */
 	bool first;
 	size_t processes_before;
