@@ -119,7 +119,7 @@ struct profile_facts {
 	char *start_time; /* ISO 8601, for information: never measured with */
 	enum profile_mode mode;
 	bool stacks_only; /* read from stacks and numbers: little else is known */
-	bool untimed; /* and these are numbers of samples, which stand for the times too */
+	bool untimed;     /* and these are numbers of samples, which stand for the times too */
 };
 
 DEFINE_VEC(struct profile_functions, profile_functions, struct profile_function);
