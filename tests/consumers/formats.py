@@ -74,6 +74,30 @@ def of_json(path, unit="samples"):
     return [Stack(thread(sample), frames_of(sample["stack"]), weight(sample)) for sample in document["samples"]]
 
 
+def of_flamegraph(path, unit="samples"):
+    """The data in the page, as its script reads it."""
+    document = json.loads(re.search(r'<script id="data" type="application/json">(.*?)</script>', path.read_text("utf-8"), re.S)[1])
+    flat = {name: list(zip(*[iter(document[name])] * size)) for name, size in [("functions", 4), ("frames", 2), ("stacks", 2), ("samples", 5)]}
+
+    def frame_of(index):
+        function, line = flat["frames"][index]
+        name, file = flat["functions"][function][:2]
+        return Frame(unescape(document["names"][name]), unescape(document["files"][file - 1]) if file else b"", line)
+
+    def frames_of(stack):
+        found = []
+        while stack >= 0:
+            back, index = flat["stacks"][stack]
+            found.append(frame_of(index))
+            stack = stack - back if back else -1
+        return found[::-1]
+
+    return [
+        Stack("%d" % document["threads"][thread][1], frames_of(stack - 1), count if unit == "samples" else ns)
+        for stack, thread, _, count, ns in flat["samples"]
+    ]
+
+
 def collapsed_frame(text):
     name, blank, rest = text.rpartition(b" (")
     if not blank or not rest.endswith(b")"):

@@ -317,6 +317,7 @@ def test_native_frames_can_be_left_out(show):
 
 def test_what_was_not_recorded_cannot_be_chosen(show):
     page = show("processes")
+    assert view(page)["colour"] == "module"
     assert page.run("document.querySelector('#idle').disabled && document.querySelector('#native').disabled")
     assert "--idle" in page.run("document.querySelector('#idle').closest('label').title")
 
@@ -356,6 +357,15 @@ def test_flame_and_icicle(show):
     assert pixel(page, found["x"] + found["w"] - 3, found["y"] + 3) == pixel(page, found["x"] + found["w"] - 9, found["y"] + 3)
     box = page.run("(() => { const b = document.querySelector('#scroll').getBoundingClientRect(); return [b.top, b.bottom]; })()")
     assert box[0] < frame(page, "")["y"] < box[1]
+
+
+def test_a_flame_higher_than_the_screen_shows_its_foot(show):
+    page = show("large", "#fl=1", height=500)
+    box = page.run("(() => { const b = document.querySelector('#scroll').getBoundingClientRect(); return [b.top, b.bottom]; })()")
+    assert frame(page, "")["h"] * max(f["depth"] for f in frames(page)) > box[1] - box[0], "it is higher"
+    assert box[0] < frame(page, "")["y"] < box[1]
+    page.click_on("#flame")
+    assert box[0] <= frame(page, "")["y"] < box[1]
 
 
 def test_light_and_dark(show):

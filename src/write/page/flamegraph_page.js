@@ -5,7 +5,7 @@ const byId = (id) => document.getElementById(id);
 const profile = readProfile(JSON.parse(byId("data").textContent));
 
 const DEFAULTS = {
-	group: "function", thread: "", colour: "kind", weight: profile.weights, width: "both", inverted: false, flame: false,
+	group: "function", thread: "", colour: profile.hasNative ? "kind" : "module", weight: profile.weights, width: "both", inverted: false, flame: false,
 	idle: profile.hasIdle, native: profile.hasNative, focus: "", search: "", regex: false, sort: profile.isDiff ? "change" : "own",
 	rows: 10, theme: "auto", zoom: "", mark: "",
 };
@@ -99,6 +99,10 @@ function update() {
 	writeLegend();
 	writeTable();
 	draw();
+	if (state.flame !== view.flame) {
+		state.flame = view.flame;
+		byId("scroll").scrollTop = view.flame ? byId("scroll").scrollHeight : 0;
+	}
 	describe(state.root, false);
 }
 
@@ -247,7 +251,7 @@ function writeLegend() {
 	const entry = (colour, ...text) => el("span", {}, el("i", { style: "background:" + colour }), ...text);
 	const legend = byId("legend");
 	if (profile.isDiff) {
-		const names = ["gone", "", "less", "same share", "more", "", "new"];
+		const names = ["gone", "much less", "less", "same share", "more", "much more", "new"];
 		legend.replaceChildren(...DIFF_COLOURS.map((colour, i) => entry(colour, names[i])), "width: " + (view.width === "both" ? "mean of both shares" : "share " + view.width));
 		return;
 	}
@@ -285,7 +289,7 @@ function writeTable() {
 	const count = Math.min(view.rows, ids.length);
 	byId("hottest-title").textContent = (profile.isDiff ? "Largest changes: " : "Hottest ") + what + (profile.isDiff ? ", share of own " + (view.weight === "ns" ? "time" : "samples") : "");
 	const head = list.map((column) => el("th", { class: "number", scope: "col", "aria-sort": column === sort ? "descending" : null },
-		el("button", { type: "button", "data-sort": column.key, onclick: () => setView({ sort: column.key }) }, column.name + (column === sort ? " ▾" : ""))));
+		el("button", { type: "button", "data-sort": column.key, onclick: () => setView({ sort: column.key }) }, column.name + (column === sort ? "▾" : ""))));
 	const rows = ids.slice(0, count).map((id) => {
 		const label = labels.list[id];
 		const cells = list.map((column) => el("td", { class: "number" }, column.text(column.value(id)),
@@ -296,7 +300,7 @@ function writeTable() {
 			el("span", { class: "swatch", style: "background:" + colour }), frameText(label));
 		return el("tr", { class: id === state.marked ? "marked" : null }, ...cells, el("td", {}, name, el("span", { class: "file" }, label.name === label.file ? "" : place(label))));
 	});
-	const table = el("table", {}, el("thead", {}, el("tr", {}, ...head, el("th", { scope: "col" }, what.slice(0, -1)))), el("tbody", {}, ...rows));
+	const table = el("table", { class: profile.isDiff ? "diff" : null }, el("thead", {}, el("tr", {}, ...head, el("th", { scope: "col" }, what.slice(0, -1)))), el("tbody", {}, ...rows));
 	byId("hottest").replaceChildren(ids.length ? table : el("p", { class: "message" }, "No samples in this view."));
 	byId("more").hidden = count >= ids.length;
 	if (state.marked >= 0)
