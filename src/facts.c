@@ -57,6 +57,14 @@ static void set_name(char **fact, const struct process *process)
 	profile_fact(fact, text);
 }
 
+static void set_executable(char **fact, const struct process *process)
+{
+	_cleanup_free_ char *path = NULL;
+	_cleanup_error_ struct error *err = process_read_link(process, "exe", &path);
+	if (!err)
+		profile_fact(fact, path);
+}
+
 void facts_of_process(struct profile *profile, uint32_t id, const struct subject *subject)
 {
 	if (id == PROFILE_NONE)
@@ -64,10 +72,7 @@ void facts_of_process(struct profile *profile, uint32_t id, const struct subject
 	struct profile_process *facts = &profile->processes.items[id];
 	set_name(&facts->name, subject->process);
 	set_argv(&facts->argv, subject->process);
-	_cleanup_free_ char *path = NULL;
-	_cleanup_error_ struct error *err = process_read_link(subject->process, "exe", &path);
-	if (!err)
-		profile_fact(&facts->executable, path);
+	set_executable(&facts->executable, subject->process);
 	facts_of_python(profile, id, subject);
 }
 
@@ -79,6 +84,8 @@ void facts_of_python(struct profile *profile, uint32_t id, const struct subject 
 	const struct subject_runtime *runtime = &subject->runtimes[0];
 	set_name(&facts->name, subject->process);
 	set_argv(&facts->argv, subject->process);
+	/* What was launched was pysample itself at first. */
+	set_executable(&facts->executable, subject->process);
 	profile_fact(&facts->python_version, runtime->py.version_text);
 	profile_fact(&facts->runtime, runtime->py.module->path);
 	profile_fact(&facts->found_by, runtime->py.found_by);

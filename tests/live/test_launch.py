@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: MIT
 """`pysample -- program arguments` runs a program as it would run without us, and profiles it from the start."""
 
+import json
+import os
+import shutil
 import signal
 import subprocess
 
@@ -117,3 +120,12 @@ def test_no_process_is_left(usual_python, tmp_path):
         run.result(10)
         runs.procfs.wait_until(lambda: not runs.procfs.is_alive(child), "the launched program ended", 5)
     assert "run_on" in runs.names(runs.parse_collapsed((tmp_path / "p.collapsed").read_text()))
+
+
+def test_the_profile_names_the_program_and_not_pysample(usual_python, tmp_path):
+    """The launched process was a copy of pysample for a moment; what is written is what it ran from then on."""
+    profile = tmp_path / "p.json"
+    command = usual_python.command(targets.PROGRAMS / "launched.py", "echo")
+    runs.pysample("-o", profile, "--", *command).ok()
+    process = json.loads(profile.read_text())["processes"][0]
+    assert os.path.samefile(process["executable"], os.path.realpath(shutil.which(command[0])))
