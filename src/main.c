@@ -15,6 +15,7 @@ static int run(const struct options *options)
 {
 	switch (options->command) {
 	case COMMAND_RECORD:
+	case COMMAND_AGENT:
 		return session_record(options);
 	case COMMAND_TOP:
 		return top_run(options);

@@ -90,6 +90,14 @@ void member_close(struct member *member)
 	free(member);
 }
 
+/* For those that the profile is handed over to. */
+static void describe(const struct member *member)
+{
+	struct handover *handover = member->recording->handover;
+	if (handover && member->process != PROFILE_NONE)
+		handover_process(handover, member->process, member->subject->process);
+}
+
 bool member_enter(struct member *member, uint32_t parent)
 {
 	struct profile *profile = member->recording->profile;
@@ -97,6 +105,7 @@ bool member_enter(struct member *member, uint32_t parent)
 		return true;
 	member->process = profile_process(profile, member->pid, parent);
 	facts_of_process(profile, member->process, member->subject);
+	describe(member);
 	return member->process != PROFILE_NONE;
 }
 
@@ -360,6 +369,7 @@ bool member_round(struct member *member, uint64_t tick_ns)
 		member->find_ns = 0;
 		if (subject->runtime_count)
 			facts_of_python(recording->profile, member->process, subject);
+		describe(member);
 		break;
 	case SUBJECT_SAME:
 		break;
@@ -422,6 +432,8 @@ void member_settle(struct member *member)
 void member_forget(struct member *member)
 {
 	member->process = PROFILE_NONE;
+	if (member->recording->options->native)
+		member->collector.symbolize = member->recording->symbolize;
 	memset(member->collector.cache, 0, sizeof(member->collector.cache));
 	vec_foreach (thread, &member->subject->threads.list) {
 		struct sampled *sampled = (*thread)->attached;

@@ -28,10 +28,16 @@ const struct option_row option_duration = {
 
 static struct error *set_rate(const char *text, struct options *options, struct option_words *words)
 {
+	words->rate = true;
 	return option_value_rate(text, &options->rate_hz);
 }
 const struct option_row option_rate = {
-	"rate", 'F', OPTION_VALUE, "HZ", "samples a second of each thread (default: 100)", set_rate,
+	"rate",
+	'F',
+	OPTION_VALUE,
+	"HZ",
+	"samples a second of each thread (default: 100; agent: 19)",
+	set_rate,
 };
 
 static struct error *set_output(const char *text, struct options *options,

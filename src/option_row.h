@@ -21,7 +21,8 @@ enum option_value {
 
 /* What was said and is not yet an option's value, or depends on what else was said. */
 struct option_words {
-	int idle; /* -1: not said */
+	int idle;  /* -1: not said */
+	bool rate; /* said */
 	const char *format;
 	char **rest; /* the words that are no options, NULL-terminated */
 	size_t rest_count;
@@ -51,15 +52,20 @@ struct option_command {
 };
 
 extern const struct option_command option_record, option_top, option_dump, option_doctor,
-	option_replay, option_crosscheck, option_report;
+	option_replay, option_crosscheck, option_agent, option_report;
 
 /* Rows that several commands list. */
 extern const struct option_row option_pid, option_duration, option_rate, option_output,
 	option_format, option_threads, option_no_line, option_weights, option_tid,
 	option_thread_name, option_native, option_debug_dir, option_idle, option_full_paths,
-	option_nonblocking, option_json, option_quiet, option_help, option_version;
+	option_nonblocking, option_json, option_quiet, option_help, option_version, option_push,
+	option_push_config, option_push_window, option_push_timeout, option_label, option_gil,
+	option_mode, option_max_overhead;
 
 /* Sets options->format from -f or else the ending of the output. */
 struct error *option_pick_format(struct options *options, const struct option_words *words);
 /* For commands that take no words besides options. */
 struct error *option_no_words(const struct option_words *words);
+/* What the options of --push mean together, and what they are where nothing was said. */
+struct error *option_check_push(const struct options *options);
+void option_push_defaults(struct options *options);

@@ -12,8 +12,8 @@
 
 /* The first is the default. */
 static const struct option_command *const commands[] = {
-	&option_record, &option_top,        &option_dump,   &option_doctor,
-	&option_replay, &option_crosscheck, &option_report,
+	&option_record, &option_top,    &option_agent,      &option_dump,
+	&option_doctor, &option_replay, &option_crosscheck, &option_report,
 };
 
 static const struct option_row *const every_command[] = { &option_help, &option_version, NULL };
@@ -230,4 +230,8 @@ void options_deinit(struct options *options)
 	tid_filter_deinit(&options->tids);
 	name_filter_deinit(&options->names);
 	name_filter_deinit(&options->debug_dirs);
+	name_filter_deinit(&options->labels);
+	name_filter_deinit(&options->agent_names);
+	name_filter_deinit(&options->agent_users);
+	name_filter_deinit(&options->agent_cgroups);
 }

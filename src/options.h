@@ -21,6 +21,7 @@ enum command {
 	COMMAND_REPLAY,
 	COMMAND_CROSSCHECK,
 	COMMAND_REPORT,
+	COMMAND_AGENT,
 	COMMAND_HELP,
 	COMMAND_VERSION,
 };
@@ -29,6 +30,7 @@ DEFINE_VEC(struct tid_filter, tid_filter, pid_t)
 DEFINE_VEC(struct name_filter, name_filter, const char *)
 
 #define RATE_DEFAULT 100
+#define RATE_AGENT   19
 #define RATE_MAX     10000
 
 #define REPORT_LINES_DEFAULT 20
@@ -74,6 +76,13 @@ struct options {
 	const char *capsules; /* folder for capsules, NULL: none */
 	unsigned capsule_every;
 	struct report_options report;
+	bool push;
+	const char *push_url;    /* NULL: the file's or the environment's */
+	const char *push_config; /* a file, NULL: none */
+	uint64_t push_window_ns, push_timeout_ns;
+	struct name_filter labels; /* KEY=VALUE */
+	/* agent: patterns; none: all */
+	struct name_filter agent_names, agent_users, agent_cgroups;
 };
 
 /* Parses @argv, which must outlive the struct. ERROR_USAGE says what is wrong with which word. */

@@ -8,7 +8,7 @@ static struct error *set_overhead(const char *text, struct options *options,
 {
 	return option_value_share(text, &options->max_overhead);
 }
-static const struct option_row max_overhead = {
+const struct option_row option_max_overhead = {
 	"max-overhead",
 	0,
 	OPTION_VALUE,
@@ -22,7 +22,7 @@ static struct error *set_gil(const char *text, struct options *options, struct o
 	options->gil = true;
 	return NULL;
 }
-static const struct option_row gil = {
+const struct option_row option_gil = {
 	"gil", 0, OPTION_FLAG, NULL, "only samples of threads that hold the GIL", set_gil,
 };
 
@@ -30,7 +30,7 @@ static struct error *set_mode(const char *text, struct options *options, struct 
 {
 	return option_value_mode(text, &options->mode);
 }
-static const struct option_row mode = {
+const struct option_row option_mode = {
 	"mode",
 	0,
 	OPTION_VALUE,
@@ -95,31 +95,21 @@ static const struct option_row capsule_every = {
 };
 
 static const struct option_row *const rows[] = {
-	&option_pid,
-	&option_duration,
-	&option_rate,
-	&max_overhead,
-	&option_output,
-	&option_format,
-	&option_threads,
-	&option_tid,
-	&option_thread_name,
-	&gil,
-	&mode,
-	&option_native,
-	&option_debug_dir,
-	&unwinder,
-	&option_idle,
-	&no_idle,
-	&option_no_line,
-	&option_full_paths,
-	&option_weights,
-	&no_jitter,
-	&option_nonblocking,
-	&save_capsules,
-	&capsule_every,
-	&option_quiet,
-	NULL,
+	&option_pid,          &option_duration,
+	&option_rate,         &option_max_overhead,
+	&option_output,       &option_format,
+	&option_threads,      &option_tid,
+	&option_thread_name,  &option_gil,
+	&option_mode,         &option_native,
+	&option_debug_dir,    &unwinder,
+	&option_idle,         &no_idle,
+	&option_no_line,      &option_full_paths,
+	&option_weights,      &no_jitter,
+	&option_nonblocking,  &save_capsules,
+	&capsule_every,       &option_push,
+	&option_push_config,  &option_push_window,
+	&option_push_timeout, &option_label,
+	&option_quiet,        NULL,
 };
 
 static struct error *take_program(struct options *options, const struct option_words *words)
@@ -159,6 +149,10 @@ static struct error *check(struct options *options, const struct option_words *w
 	options->idle = words->idle == -1 ? options->mode == PROFILE_OFFCPU : words->idle;
 	if (options->mode == PROFILE_GIL_ONLY)
 		options->gil = true;
+	err = option_check_push(options);
+	if (err)
+		return err;
+	option_push_defaults(options);
 	return option_pick_format(options, words);
 }
 
@@ -173,8 +167,8 @@ const struct option_command option_record = {
 };
 
 static const struct option_row *const top_rows[] = {
-	&option_pid,    &option_duration,    &option_rate,  &max_overhead,
-	&option_tid,    &option_thread_name, &gil,          &mode,
+	&option_pid,    &option_duration,    &option_rate,  &option_max_overhead,
+	&option_tid,    &option_thread_name, &option_gil,   &option_mode,
 	&option_native, &option_debug_dir,   &option_idle,  &option_full_paths,
 	&no_jitter,     &option_nonblocking, &option_quiet, NULL,
 };

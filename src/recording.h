@@ -8,6 +8,7 @@
 #include "aggregate/profile.h"
 #include "aggregate/symbolize.h"
 #include "budget.h"
+#include "handover.h"
 #include "options.h"
 #include "target/stop.h"
 #include "ticker.h"
@@ -17,6 +18,7 @@ struct recording {
 	struct stopper stopper;
 	struct profile *profile;
 	struct symbolize *symbolize; /* with native frames, else NULL */
+	struct handover *handover;   /* with --push, else NULL */
 	struct ticker ticker;
 	struct budget budget;
 	bool wants_cpu; /* CPU time is asked for, which costs a look more */

@@ -15,14 +15,17 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include "agent.h"
 #include "base/clock.h"
 #include "events.h"
 #include "facts.h"
+#include "handover.h"
 #include "member.h"
 #include "names.h"
 #include "progress.h"
 #include "recording.h"
 #include "target/launch.h"
+#include "windows.h"
 #include "write/output.h"
 
 struct session {
@@ -36,6 +39,11 @@ struct session {
 	struct recording recording;
 	struct members members;
 	struct progress progress;
+	/* With --push: */
+	uint64_t window_ns; /* when the current window began */
+	struct stats total; /* of all windows before */
+	bool push_hangs;
+	struct agent *agent; /* which processes, if it is not said once and for all; else NULL */
 };
 
 /* Two descriptors a thread: the usual soft limit of 1024 is soon reached. */
@@ -57,12 +65,35 @@ static void on_ended(void *data, pid_t tid, int status)
 	session->launch.status = status;
 }
 
-static void drop_member(struct session *session, size_t index)
+/* @err: why, if it is not its end. */
+static void drop_member(struct session *session, size_t index, const struct error *err)
 {
 	struct member *member = session->members.items[index];
 	member_settle(member);
+	if (session->agent)
+		agent_drop(session->agent, member->pid, err);
 	member_close(member);
 	session->members.items[index] = session->members.items[--session->members.count];
+}
+
+/* Processes that came up, for the agent. */
+static void add_found(struct session *session, uint64_t now_ns)
+{
+	const struct agent_pids *pids = agent_scan(session->agent, now_ns);
+	vec_foreach (pid, pids) {
+		struct member **slot = members_append(&session->members);
+		if (!slot)
+			return;
+		session->members.count--;
+		_cleanup_error_ struct error *err = member_open(&session->recording, *pid, 0, slot);
+		if (!err)
+			session->members.count++;
+		if (!err && (err = member_try_attach(*slot)))
+			drop_member(session, session->members.count - 1, err);
+		else if (err)
+			agent_drop(session->agent, *pid, err);
+		ticker_forgive(&session->recording.ticker);
+	}
 }
 
 /* False: there is nothing left to sample. */
@@ -74,10 +105,12 @@ static bool round_of_samples(struct session *session, uint64_t tick_ns)
 		if (member_round(session->members.items[i], tick_ns))
 			i++;
 		else
-			drop_member(session, i);
+			drop_member(session, i, NULL);
 	}
 	budget_next_tick(&recording->budget);
-	return session->members.count > 0;
+	if (session->agent)
+		add_found(session, tick_ns);
+	return session->members.count > 0 || session->agent;
 }
 
 static bool is_package_dir(void *context, const char *dir)
@@ -142,6 +175,54 @@ static enum sleep sleep_until(struct session *session, uint64_t tick_ns)
 	return SLEEP_OVER;
 }
 
+/* Hands what there is over and begins anew. A window that can not be made goes on with the next one. */
+static void hand_over(struct session *session, uint64_t now_ns)
+{
+	struct recording *recording = &session->recording;
+	struct profile *profile;
+	_cleanup_error_ struct error *err =
+		windows_turn(recording, &session->members, session->window_ns, now_ns,
+			     &session->total, &profile);
+	if (err) {
+		stats_note(&recording->profile->stats, "a window was not pushed in time: %s",
+			   err->message);
+		return;
+	}
+	handover_window(recording->handover, profile, now_ns);
+	profile_destroy(profile);
+	session->window_ns = now_ns;
+	ticker_forgive(&recording->ticker);
+}
+
+/* Settings that can not be taken change nothing. */
+static void reload(struct session *session)
+{
+	struct agent *agent = session->agent;
+	agent_begin_rules(agent);
+	_cleanup_error_ struct error *err =
+		handover_reload(session->recording.handover, agent_config, agent);
+	agent_end_rules(agent, !err);
+	fprintf(stderr, "pysample: %s%s\n",
+		err ? "the settings stay as they were: " : "settings read again",
+		err ? err->message : "");
+	for (size_t i = 0; !err && i < session->members.count;) {
+		if (agent_wants(agent, session->members.items[i]->pid))
+			i++;
+		else
+			drop_member(session, i, NULL);
+	}
+}
+
+/* A signal asks us to end; SIGHUP asks an agent for something else. */
+static bool must_end(struct session *session)
+{
+	if (session->agent && events_signal() == SIGHUP) {
+		events_clear_signal();
+		reload(session);
+	}
+	return events_signal();
+}
+
 static void begin_run(struct session *session, uint64_t start_ns)
 {
 	const struct options *options = session->options;
@@ -157,6 +238,7 @@ static void begin_run(struct session *session, uint64_t start_ns)
 	stats->late_ns = recording->ticker.period_ns / 2;
 	ticker_limit(&recording->ticker, budget_period_ns(&recording->budget));
 	recording->start_ns = start_ns;
+	session->window_ns = start_ns;
 	recording->previous_tick_ns = start_ns;
 }
 
@@ -164,16 +246,16 @@ static void begin_run(struct session *session, uint64_t start_ns)
 static bool run(struct session *session)
 {
 	struct recording *recording = &session->recording;
-	struct stats *stats = &recording->profile->stats;
 	uint64_t tick_ns, skipped;
 	enum sleep sleep = SLEEP_OVER;
 	begin_run(session, clock_now_ns());
 
-	while (!events_signal() &&
+	while (!must_end(session) &&
 	       ticker_next(&recording->ticker, clock_now_ns(), &tick_ns, &skipped)) {
+		struct stats *stats = &recording->profile->stats;
 		stats->skipped += skipped;
 		sleep = sleep_until(session, tick_ns);
-		if (sleep != SLEEP_OVER || events_signal())
+		if (sleep != SLEEP_OVER || must_end(session))
 			break;
 		uint64_t now_ns = clock_now_ns();
 		if (!budget_affords(&recording->budget, now_ns)) {
@@ -190,10 +272,12 @@ static bool run(struct session *session)
 		recording->previous_tick_ns = now_ns;
 		ticker_limit(&recording->ticker, budget_period_ns(&recording->budget));
 		progress_show(&session->progress, stats, now_ns);
+		if (recording->handover && handover_due(recording->handover, now_ns))
+			hand_over(session, now_ns);
 		if (!show(session, false))
 			break;
 	}
-	stats->duration_ns = clock_now_ns() - recording->start_ns;
+	recording->profile->stats.duration_ns = clock_now_ns() - session->window_ns;
 	facts_of_rate(recording->profile, &recording->ticker, &recording->budget);
 	progress_clear(&session->progress);
 	return sleep == SLEEP_ENDED;
@@ -241,22 +325,6 @@ static struct error *write_profile(struct session *session)
 	return err ? err : output_commit(no_cleanup(session->output));
 }
 
-/* Everything that makes the profile of the recording a whole one. */
-static struct error *finish_profile(struct session *session)
-{
-	struct recording *recording = &session->recording;
-	vec_foreach (member, &session->members)
-		member_settle(*member);
-	if (!recording->symbolize)
-		return NULL;
-	if (recording->mismatches)
-		stats_note(&recording->profile->stats,
-			   "native and Python frames did not fit together in %" PRIu64 " samples",
-			   recording->mismatches);
-	return symbolize_rewrite(recording->symbolize, session->options->native_mode,
-				 &recording->profile);
-}
-
 static struct error *begin_profile(struct session *session)
 {
 	struct recording *recording = &session->recording;
@@ -294,15 +362,53 @@ static struct error *run_for_view(struct session *session)
 static struct error *run_for_file(struct session *session)
 {
 	run(session);
-	struct error *err = finish_profile(session);
+	struct error *err = windows_finish(&session->recording, &session->members);
 	return err ? err : write_profile(session);
+}
+
+static struct error *run_for_push(struct session *session)
+{
+	struct error *err = handover_start(session->recording.handover, clock_now_ns());
+	if (err)
+		return err;
+	run(session);
+	hand_over(session, clock_now_ns());
+	session->push_hangs = handover_finish(session->recording.handover);
+	return NULL;
+}
+
+static void print_summary(struct session *session)
+{
+	struct handover *handover = session->recording.handover;
+	stats_add(&session->total, &session->recording.profile->stats);
+	stats_print_summary(&session->total, stderr);
+	if (session->agent)
+		agent_print(session->agent, stderr);
+	if (handover)
+		handover_print(handover, stderr);
+}
+
+static struct error *run_and_finish(struct session *session)
+{
+	struct error *err = session->view                 ? run_for_view(session)
+			    : session->recording.handover ? run_for_push(session)
+							  : run_for_file(session);
+	if (session->view)
+		session->view->end(session->view->data);
+	if (!session->options->quiet && !(err && session->view))
+		print_summary(session);
+	return err;
 }
 
 static struct error *record(struct session *session)
 {
 	const struct options *options = session->options;
 	pid_t pid = 0;
-	struct error *err = session->view ? NULL : output_open(options->output, &session->output);
+	struct error *err = NULL;
+	if (options->push)
+		err = handover_create(options, NULL, NULL, &session->recording.handover);
+	else if (!session->view)
+		err = output_open(options->output, &session->output);
 	if (!err)
 		err = begin_profile(session);
 	if (!err)
@@ -317,12 +423,23 @@ static struct error *record(struct session *session)
 	if (session->launched && (err = launch_go(&session->launch)))
 		return error_prefix(err, "%s", options->program[0]);
 
-	err = session->view ? run_for_view(session) : run_for_file(session);
-	if (session->view)
-		session->view->end(session->view->data);
-	if (!options->quiet && !(err && session->view))
-		stats_print_summary(&session->recording.profile->stats, stderr);
-	return err;
+	return run_and_finish(session);
+}
+
+/* All processes that come up, until it is told to end. */
+static struct error *record_found(struct session *session)
+{
+	const struct options *options = session->options;
+	struct error *err = agent_create(options, &session->agent);
+	if (!err)
+		err = handover_create(options, agent_config, session->agent,
+				      &session->recording.handover);
+	if (!err)
+		err = begin_profile(session);
+	if (err)
+		return err;
+	agent_end_rules(session->agent, true);
+	return run_and_finish(session);
 }
 
 static void session_deinit(struct session *session)
@@ -335,6 +452,11 @@ static void session_deinit(struct session *session)
 		symbolize_destroy(recording->symbolize);
 	if (recording->profile)
 		profile_destroy(recording->profile);
+	stats_deinit(&session->total);
+	if (recording->handover && !session->push_hangs)
+		handover_destroy(recording->handover);
+	if (session->agent)
+		agent_destroy(session->agent);
 	if (session->output)
 		output_abort(session->output);
 	stopper_deinit(&recording->stopper);
@@ -373,7 +495,8 @@ static int session_run(const struct options *options, const struct session_view 
 	events_init(&session.events, &session.inherited);
 	raise_file_limit();
 
-	_cleanup_error_ struct error *err = record(&session);
+	_cleanup_error_ struct error *err =
+		options->command == COMMAND_AGENT ? record_found(&session) : record(&session);
 	if (err) {
 		progress_clear(&session.progress);
 		fprintf(stderr, "pysample: %s\n", err->message);
@@ -385,6 +508,11 @@ static int session_run(const struct options *options, const struct session_view 
 		status = status ? status : program;
 	}
 	session_deinit(&session);
+	if (session.push_hangs) {
+		/* What is run at an exit could wait for the thread, or take from it what it uses. */
+		fflush(NULL);
+		_exit(status);
+	}
 	return status;
 }
 

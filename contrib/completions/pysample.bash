@@ -22,9 +22,11 @@ _pysample() {
 	local current=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD - 1]} command=record words i
 	local record_options="--pid --duration --rate --max-overhead --output --format --threads --tid --thread-name --gil --mode
 		--native --debug-dir --idle --no-idle --no-line --full-paths --weights --no-jitter --nonblocking --unwinder --save-capsules
-		--capsule-every --quiet --help --version"
+		--capsule-every --push --push-config --push-window --push-timeout --label --quiet --help --version"
 	local top_options="--pid --duration --rate --max-overhead --tid --thread-name --gil --mode --native --debug-dir --idle
 		--full-paths --no-jitter --nonblocking --quiet --help --version"
+	local agent_options="--name --user --cgroup --duration --rate --max-overhead --gil --mode --native --debug-dir --idle --nonblocking
+		--push --push-config --push-window --push-timeout --label --quiet --help --version"
 	local dump_options="--pid --tid --thread-name --native --debug-dir --full-paths --nonblocking --json --reverse --help --version"
 	local doctor_options="--pid --json --help --version"
 	local replay_options="--help --version"
@@ -42,7 +44,7 @@ _pysample() {
 	fi
 	for ((i = 1; i < COMP_CWORD; i++)); do
 		case ${COMP_WORDS[i]} in
-		record | top | dump | doctor | replay | crosscheck | report)
+		record | top | agent | dump | doctor | replay | crosscheck | report)
 			[[ $i -ne 1 ]] || command=${COMP_WORDS[i]}
 			;;
 		--)
@@ -67,9 +69,13 @@ _pysample() {
 	--min-share) words="0.1% 1% 5%" ;;
 	--unwinder) words="table libunwind" ;;
 	-d | --duration) words="10s 30s 1m 5m" ;;
+	--push) words="http:// https:// grpc:// grpcs:// pyroscope+http:// pyroscope+https:// env" ;;
+	--user) words=$(compgen -u) ;;
+	--push-window) words="10s 30s 1m" ;;
+	--push-timeout) words="5s 10s 30s" ;;
 	-F | --rate) words="10 50 100 200 1000" ;;
 	--max-overhead) words="0.1% 0.5% 1% 5%" ;;
-	-o | --output)
+	-o | --output | --push-config)
 		mapfile -t COMPREPLY < <(compgen -f -- "$current")
 		return
 		;;
@@ -77,11 +83,12 @@ _pysample() {
 		mapfile -t COMPREPLY < <(compgen -d -- "$current")
 		return
 		;;
-	--thread-name | --capsule-every | --lines | --callers) return ;;
+	--thread-name | --capsule-every | --lines | --callers | --label | --name | --cgroup) return ;;
 	*)
 		case $command in
 		record) words="$record_options" ;;
 		top) words="$top_options" ;;
+		agent) words="$agent_options" ;;
 		dump) words="$dump_options" ;;
 		doctor) words="$doctor_options" ;;
 		replay) words="$replay_options" ;;
@@ -95,7 +102,7 @@ _pysample() {
 				mapfile -t COMPREPLY < <(compgen -f -- "$current")
 				return
 			fi
-			[[ $COMP_CWORD -ne 1 ]] || words="record top dump doctor replay crosscheck report $words"
+			[[ $COMP_CWORD -ne 1 ]] || words="record top agent dump doctor replay crosscheck report $words"
 		fi
 		;;
 	esac

@@ -31,6 +31,17 @@ void histogram_add(struct histogram *histogram, uint64_t value)
 		histogram->max = value;
 }
 
+void histogram_merge(struct histogram *histogram, const struct histogram *more)
+{
+	for (size_t i = 0; i < HISTOGRAM_BUCKETS; i++)
+		histogram->counts[i] += more->counts[i];
+	histogram->total += more->total;
+	if (__builtin_add_overflow(histogram->sum, more->sum, &histogram->sum))
+		histogram->sum = UINT64_MAX;
+	if (more->max > histogram->max)
+		histogram->max = more->max;
+}
+
 uint64_t histogram_quantile(const struct histogram *histogram, unsigned permille)
 {
 	if (!histogram->total)

@@ -24,6 +24,8 @@ struct histogram {
 void histogram_add(struct histogram *histogram, uint64_t value);
 /* The bucket that @value falls into. */
 size_t histogram_bucket(uint64_t value);
+/* Adds all values of @more. */
+void histogram_merge(struct histogram *histogram, const struct histogram *more);
 /* The lowest value that falls into bucket @index. */
 uint64_t histogram_bucket_low(size_t index);
 /*

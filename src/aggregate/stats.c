@@ -68,6 +68,29 @@ void stats_note(struct stats *stats, const char *format, ...)
 		stats->notes[stats->note_count++] = no_cleanup(text);
 }
 
+void stats_add(struct stats *stats, const struct stats *more)
+{
+	stats->interval_ns = more->interval_ns;
+	stats->late_ns = more->late_ns;
+	stats->duration_ns += more->duration_ns;
+	stats->ticks += more->ticks;
+	stats->late += more->late;
+	stats->skipped += more->skipped;
+	histogram_merge(&stats->lateness_ns, &more->lateness_ns);
+	histogram_merge(&stats->stop_ns, &more->stop_ns);
+	histogram_merge(&stats->hold_ns, &more->hold_ns);
+	stats->samples += more->samples;
+	stats->complete += more->complete;
+	for (size_t i = 0; i < REASON_COUNT_; i++) {
+		stats->cut[i] += more->cut[i];
+		stats->lost[i] += more->lost[i];
+	}
+	for (size_t i = 0; i < STATS_COUNTERS; i++)
+		stats->counters[i] += more->counters[i];
+	for (unsigned i = 0; i < more->note_count; i++)
+		stats_note(stats, "%s", more->notes[i]);
+}
+
 uint64_t stats_lost(const struct stats *stats)
 {
 	uint64_t lost = 0;

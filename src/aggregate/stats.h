@@ -65,6 +65,9 @@ static inline void stats_count(struct stats *stats, enum stats_counter counter, 
 	stats->counters[counter] += n;
 }
 
+/* Adds the numbers and notes of @more to @stats, and its time; what was asked for is @more's. */
+void stats_add(struct stats *stats, const struct stats *more);
+
 /* A line for the summary and the files ("memory was read by …"). The same text is kept once; a few
  * dozen at most. */
 void stats_note(struct stats *stats, const char *format, ...) __attribute__((format(printf, 2, 3)));

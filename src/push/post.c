@@ -115,6 +115,12 @@ static struct error *add_headers(struct poster *poster)
 	return ok ? NULL : error_no_memory();
 }
 
+static struct error *lacking(void)
+{
+	return error_create(ERROR_UNSUPPORTED,
+			    "this libcurl lacks what is needed for the push (HTTP/2 or TLS)");
+}
+
 static struct error *set_options(struct poster *poster, const char *url)
 {
 	const struct push_config *config = poster->config;
@@ -145,13 +151,13 @@ static struct error *set_options(struct poster *poster, const char *url)
 		bad |= set(easy, CURL_SSLCERT, config->client_cert);
 	if (config->client_key)
 		bad |= set(easy, CURL_SSLKEY, config->client_key);
-	if (poster->protocol == PUSH_OTLP_GRPC)
-		bad |= set(easy, CURL_HTTP_VERSION,
-			   !strncmp(url, "https:", 6) ? CURL_HTTP_2_TLS
-						      : CURL_HTTP_2_PRIOR_KNOWLEDGE);
-	return bad ? error_create(ERROR_UNSUPPORTED,
-				  "this libcurl lacks what is needed for the push (HTTP/2 or TLS)")
-		   : NULL;
+	if (poster->protocol != PUSH_OTLP_GRPC)
+		return bad ? lacking() : NULL;
+	/* libcurl 7.88 fails on the second request over a connection of HTTP/2 with prior knowledge. */
+	bad |= set(easy, CURL_FORBID_REUSE, 1L);
+	bad |= set(easy, CURL_HTTP_VERSION,
+		   !strncmp(url, "https:", 6) ? CURL_HTTP_2_TLS : CURL_HTTP_2_PRIOR_KNOWLEDGE);
+	return bad ? lacking() : NULL;
 }
 
 struct error *poster_create(const struct curl *curl, const struct endpoint *endpoint,

@@ -160,7 +160,7 @@ static void *run(void *data)
 	return NULL;
 }
 
-static struct error *start_thread(struct push *push)
+struct error *push_start(struct push *push)
 {
 	sigset_t all, before;
 	sigfillset(&all);
@@ -196,8 +196,6 @@ struct error *push_create(const struct endpoint *endpoint, const struct push_con
 		err = queue_create(config->queue, QUEUE_BYTES_MAX, &push->queue);
 	if (!err)
 		err = poster_create(&push->curl, endpoint, config, &push->stop, &push->poster);
-	if (!err)
-		err = start_thread(push);
 	if (err) {
 		push_destroy(push);
 		return err;
@@ -242,7 +240,7 @@ void push_window(struct push *push, const struct profile *profile, const struct 
 	pb = (struct pb){ 0 };
 }
 
-void push_counts(struct push *push, struct push_counts *counts_ret)
+static void get_counts(struct push *push, struct push_counts *counts_ret)
 {
 	uint64_t windows, samples;
 	queue_dropped(push->queue, &windows, &samples);
@@ -275,10 +273,15 @@ static void wake(struct push *push)
 	pthread_mutex_unlock(&push->mutex);
 }
 
-bool push_finish(struct push *push, uint64_t timeout_ns, struct push_counts *counts_ret)
+void push_close(struct push *push)
 {
 	queue_close(push->queue);
 	wake(push);
+}
+
+bool push_finish(struct push *push, uint64_t timeout_ns, struct push_counts *counts_ret)
+{
+	push_close(push);
 	bool ended = wait_for_end(push, timeout_ns);
 	if (!ended) {
 		atomic_store(&push->stop, true);
@@ -289,7 +292,7 @@ bool push_finish(struct push *push, uint64_t timeout_ns, struct push_counts *cou
 		pthread_join(push->thread, NULL);
 	else
 		count_loss(push, PUSH_LOST_END, 1, 0, "the thread that pushes hangs in a library");
-	push_counts(push, counts_ret);
+	get_counts(push, counts_ret);
 	return ended;
 }
 

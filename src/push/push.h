@@ -39,22 +39,24 @@ struct push_counts {
 struct push;
 
 /*
- * Loads what is needed and starts the thread. @config is copied from and must outlive the push. Fails where libcurl is missing; that a
- * server can not be reached is no failure.
+ * Loads what is needed; @endpoint and @config must outlive the push. Fails where libcurl is missing; that a server can not be reached
+ * is no failure.
  */
 struct error *push_create(const struct endpoint *endpoint, const struct push_config *config,
 			  struct push **push_ret);
+/* Starts the thread: not before all processes are forked. */
+struct error *push_start(struct push *push);
 /* Hands @profile over; @resources describe its processes, by number. Never waits for the network. */
 void push_window(struct push *push, const struct profile *profile, const struct push_window *window,
 		 const struct attributes *resources);
-/* How it stands. */
-void push_counts(struct push *push, struct push_counts *counts_ret);
+/* Nothing more will be handed over; what waits is still sent. */
+void push_close(struct push *push);
 /*
  * Gives the thread @timeout_ns for what waits and counts the rest as lost. False: the thread still hangs in a library a second later and
  * can not be ended; *@push then stays as it is and the program must end by _exit.
  */
 bool push_finish(struct push *push, uint64_t timeout_ns, struct push_counts *counts_ret);
-/* After push_finish has returned true. */
+/* Of one that was not started, or after push_finish has returned true. */
 void push_destroy(struct push *push);
 
 const char *push_loss_text(enum push_loss loss);

@@ -11,7 +11,7 @@ import pytest
 import runs
 
 SOURCE = pathlib.Path(__file__).resolve().parents[2]
-COMMANDS = {"record", "top", "dump", "doctor", "replay", "crosscheck", "report"}
+COMMANDS = {"record", "top", "agent", "dump", "doctor", "replay", "crosscheck", "report"}
 FORMATS = {"collapsed", "json", "speedscope", "pprof", "gecko", "flamegraph", "svg"}
 MODES = {"wall", "cpu", "offcpu", "gil"}
 UNITS = {"samples", "ns"}
