@@ -48,8 +48,12 @@ function writeAddress() {
 			kept.set(short, typeof value === "boolean" ? (value ? "1" : "0") : value);
 	}
 	const text = kept.toString();
-	if (text !== location.hash.slice(1))
-		history.replaceState(null, "", text ? "#" + text : location.pathname + location.search);
+	try {
+		if (text !== location.hash.slice(1))
+			history.replaceState(null, "", text ? "#" + text : location.pathname + location.search);
+	} catch (error) {
+		// A page within another one may have no address of its own.
+	}
 }
 
 // The zoomed frame as the number of the child at each level.
@@ -468,9 +472,9 @@ function listenToPointer() {
 }
 
 function listen() {
-	for (const id of ["group", "thread", "weight"])
+	for (const id of ["group", "thread", "weight", "width"])
 		byId(id).addEventListener("change", () => setView({ [id]: byId(id).value, zoom: "" }));
-	for (const id of ["colour", "width", "theme"])
+	for (const id of ["colour", "theme"])
 		byId(id).addEventListener("change", () => setView({ [id]: byId(id).value }));
 	for (const id of ["inverted", "idle", "native"])
 		byId(id).addEventListener("change", () => setView({ [id]: byId(id).checked, zoom: "" }));
