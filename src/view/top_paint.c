@@ -129,7 +129,7 @@ static void put_threads_line(struct top_canvas *canvas, const struct top_paintin
 	_cleanup_strbuf_ struct strbuf buf = { 0 };
 	const struct top_threads *threads = top_model_threads(painting->model);
 	uint64_t window_ns = top_model_window_ns(painting->model), running_ns = 0, gil_ns = 0;
-	size_t count = 0;
+	size_t count = 0, processes = painting->profile->processes.count;
 	vec_foreach (thread, threads) {
 		uint32_t id = (uint32_t)(thread - threads->items);
 		uint32_t process = painting->profile->threads.items[id].process;
@@ -140,8 +140,9 @@ static void put_threads_line(struct top_canvas *canvas, const struct top_paintin
 		count += thread->recent.running_ns || thread->recent.idle_ns;
 	}
 	strbuf_addf(&buf, "%zu threads, %.2f of them running, GIL held %.0f %% of the last %.1f s",
-		    count, window_ns ? (double)running_ns / (double)window_ns : 0,
-		    percent(gil_ns, window_ns), (double)window_ns / 1e9);
+		    count, (double)count / 100 * capped(running_ns, count * window_ns),
+		    (double)processes * capped(gil_ns, processes * window_ns),
+		    (double)window_ns / 1e9);
 	put_buf(canvas, TOP_PLAIN, &buf);
 }
 
@@ -177,14 +178,14 @@ static const char *file_of(const struct top_painting *painting, const struct top
 	return intern_text(&painting->profile->strings, row->file);
 }
 
-/* " (FILE:LINE)", "" without a file. */
+/* "(FILE:LINE)", nothing without a file. */
 static void add_place(struct strbuf *buf, const struct top_painting *painting,
 		      const struct top_row *row)
 {
 	const char *file = file_of(painting, row);
 	if (!file)
 		return;
-	strbuf_addf(buf, " (%s", file);
+	strbuf_addf(buf, "(%s", file);
 	if (row->line)
 		strbuf_addf(buf, ":%u", row->line);
 	strbuf_addc(buf, ')');
@@ -227,8 +228,10 @@ static void put_row(struct top_canvas *canvas, const struct top_painting *painti
 	left -= append(line, row->name, left, false);
 	_cleanup_strbuf_ struct strbuf place = { 0 };
 	add_place(&place, painting, row);
-	if (place.text && !place.failed && left >= FILE_COLUMNS_MIN)
-		append(line, place.text, left, true);
+	if (!place.text || place.failed || left < FILE_COLUMNS_MIN + 1)
+		return;
+	append(line, " ", 1, false);
+	append(line, place.text, left - 1, true);
 }
 
 static void put_function_heads(struct top_canvas *canvas, const struct top_painting *painting,
@@ -281,7 +284,7 @@ static void put_thread(struct top_canvas *canvas, const struct top_painting *pai
 	strbuf_adds(&buf, profile_thread_name(profile, id));
 	const struct top_row *row = top_model_leaf(painting->model, times->stack);
 	if (row) {
-		strbuf_addf(&buf, "  in %s", row->name);
+		strbuf_addf(&buf, "  in %s ", row->name);
 		add_place(&buf, painting, row);
 	}
 	put_buf(canvas, times->flags & PROFILE_GIL ? TOP_STRONG : TOP_PLAIN, &buf);
