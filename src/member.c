@@ -37,6 +37,8 @@ static struct error *open_stages(struct member *member)
 	struct error *err = subject_open(member->pid, &recording->stopper, &member->subject);
 	if (err)
 		return err;
+	if (options->format && options->format->wants_sources)
+		sources_add(&recording->sources, member->subject->process);
 	native_init(&member->native, member->subject);
 	err = sampler_init(&member->sampler, member->subject,
 			   options->native ? &member->native : NULL, options->nonblocking);

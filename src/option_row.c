@@ -66,7 +66,7 @@ const struct option_row option_format = {
 	'f',
 	OPTION_VALUE,
 	"NAME",
-	"collapsed, json, speedscope, pprof, gecko, flamegraph or svg",
+	"collapsed, json, speedscope, pprof, gecko, flamegraph, heatmap or svg",
 	set_format,
 };
 

@@ -10,6 +10,7 @@
 #include "budget.h"
 #include "handover.h"
 #include "options.h"
+#include "sources.h"
 #include "target/stop.h"
 #include "ticker.h"
 
@@ -23,7 +24,8 @@ struct recording {
 	struct budget budget;
 	bool wants_cpu; /* CPU time is asked for, which costs a look more */
 	uint64_t start_ns, previous_tick_ns;
-	uint64_t mismatches; /* samples whose native and Python frames did not fit together */
+	struct sources sources; /* for formats that show them */
+	uint64_t mismatches;    /* samples whose native and Python frames did not fit together */
 	uint64_t sample_number;
 	unsigned capsule_number;
 	bool capsules_failed;

@@ -320,6 +320,7 @@ static struct error *write_profile(struct session *session)
 {
 	struct writer_options writing = session->options->writing;
 	writing.paths = path_rules(session);
+	writing.sources = sources_reader(&session->recording.sources);
 	struct error *err = session->options->format->write(session->recording.profile, &writing,
 							    output_stream(session->output));
 	return err ? err : output_commit(no_cleanup(session->output));
@@ -459,6 +460,7 @@ static void session_deinit(struct session *session)
 		agent_destroy(session->agent);
 	if (session->output)
 		output_abort(session->output);
+	sources_deinit(&recording->sources);
 	stopper_deinit(&recording->stopper);
 	events_deinit(&session->events);
 }

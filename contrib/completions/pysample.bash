@@ -62,7 +62,7 @@ _pysample() {
 	case $previous in
 	-p | --pid) words=$(_pysample_python_pids) ;;
 	-T | --tid) words=$(_pysample_tids) ;;
-	-f | --format) words="collapsed json speedscope pprof gecko flamegraph svg" ;;
+	-f | --format) words="collapsed json speedscope pprof gecko flamegraph heatmap svg" ;;
 	--mode) words="wall cpu offcpu gil" ;;
 	--weights) words="samples ns" ;;
 	--sort) words="own total" ;;

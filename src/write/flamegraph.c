@@ -7,6 +7,7 @@
 #include "aggregate/combine.h"
 #include "write/framekind.h"
 #include "write/script.h"
+#include "write/scriptfacts.h"
 
 /* Changes with what the page's script expects. */
 #define DATA_VERSION "1"
@@ -43,49 +44,6 @@ static void add_text(struct script *script, const char *key, const char *text)
 	script_text(script, text);
 }
 
-/* Reasons that occurred, with their words for people. */
-static void add_reasons(struct script *script, const char *key,
-			const uint64_t counts[REASON_COUNT_])
-{
-	bool first = true;
-	script_raw(script, key);
-	script_raw(script, "[");
-	for (size_t i = 0; i < REASON_COUNT_; i++) {
-		if (!counts[i])
-			continue;
-		add_text(script, first ? "[" : ",[", reason_name((enum reason)i));
-		add_text(script, ",", reason_text((enum reason)i));
-		add_number(script, ",", counts[i]);
-		script_raw(script, "]");
-		first = false;
-	}
-	script_raw(script, "]");
-}
-
-static void add_run(struct script *script, const struct profile *profile)
-{
-	const struct stats *stats = &profile->stats;
-	add_text(script, "{\"tool\":", profile->facts.tool_version);
-	script_raw(script, ",\"tool_argv\":");
-	script_argv(script, &profile->facts.tool_argv);
-	add_text(script, ",\"start_time\":", profile->facts.start_time);
-	add_text(script, ",\"mode\":", profile_mode_name(profile->facts.mode));
-	add_number(script, ",\"duration_ns\":", stats->duration_ns);
-	add_number(script, ",\"interval_ns\":", stats->interval_ns);
-	add_number(script, ",\"rate_mhz\":", stats_rate_mhz(stats));
-	add_number(script, ",\"ticks\":", stats->ticks);
-	add_number(script, ",\"late\":", stats->late);
-	add_number(script, ",\"skipped\":", stats->skipped);
-	add_number(script, ",\"samples\":", stats->samples);
-	add_number(script, ",\"complete\":", stats->complete);
-	add_reasons(script, ",\"cut\":", stats->cut);
-	add_reasons(script, ",\"lost\":", stats->lost);
-	script_raw(script, ",\"notes\":[");
-	for (unsigned i = 0; i < stats->note_count; i++)
-		add_text(script, i ? "," : "", stats->notes[i]);
-	script_raw(script, "]}");
-}
-
 static void add_runs(struct flamegraph *f)
 {
 	struct script *script = &f->script;
@@ -95,7 +53,7 @@ static void add_runs(struct flamegraph *f)
 	script_raw(script, ",\n\"runs\":[");
 	for (unsigned i = 0; i < f->run_count; i++) {
 		script_raw(script, i ? ",\n" : "");
-		add_run(script, f->runs[i]);
+		scriptfacts_run(script, f->runs[i]);
 	}
 	script_raw(script, "]");
 }
@@ -107,15 +65,8 @@ static void add_processes(struct flamegraph *f)
 	size_t first_run = f->runs[0]->processes.count;
 	script_raw(script, ",\n\"processes\":[");
 	for (uint32_t i = 0; i < profile->processes.count; i++) {
-		const struct profile_process *process = &profile->processes.items[i];
-		add_number(script, i ? ",\n{\"run\":" : "{\"run\":", i >= first_run);
-		add_number(script, ",\"pid\":", (uint64_t)process->pid);
-		add_text(script, ",\"name\":", profile_process_name(profile, i));
-		script_raw(script, ",\"argv\":");
-		script_argv(script, &process->argv);
-		add_text(script, ",\"executable\":", process->executable);
-		add_text(script, ",\"python\":", process->python_version);
-		script_raw(script, "}");
+		script_raw(script, i ? ",\n" : "");
+		scriptfacts_process(script, profile, i, i >= first_run);
 	}
 	script_raw(script, "],\n\"threads\":[");
 	for (uint32_t i = 0; i < profile->threads.count; i++) {

@@ -10,14 +10,15 @@
 #include "write/collapsed.h"
 #include "write/flamegraph.h"
 #include "write/gecko.h"
+#include "write/heatmap.h"
 #include "write/json.h"
 #include "write/pprof.h"
 #include "write/speedscope.h"
 #include "write/svg.h"
 
 const struct writer *const writers[] = {
-	&collapsed_writer, &json_writer,       &speedscope_writer, &pprof_writer,
-	&gecko_writer,     &flamegraph_writer, &svg_writer,        NULL,
+	&collapsed_writer,  &json_writer,    &speedscope_writer, &pprof_writer, &gecko_writer,
+	&flamegraph_writer, &heatmap_writer, &svg_writer,        NULL,
 };
 
 struct error *writer_by_name(const char *name, const struct writer **writer_ret)

@@ -22,18 +22,28 @@ enum writer_weights {
 	WRITER_NS,      /* nanoseconds, by the profile's mode */
 };
 
+/* How a format gets at the target's files; read may be NULL. */
+struct source_reader {
+	/* The text of @path as the target names it, which the caller frees, and its size; NULL where it cannot be had or has more
+	 * than @limit bytes. */
+	char *(*read)(void *context, const char *path, size_t limit, size_t *size_ret);
+	void *context;
+};
+
 struct writer_options {
 	bool no_line;    /* a frame is its function, whatever the line */
 	bool full_paths; /* files as the target names them */
 	bool threads;    /* an outermost frame a thread */
 	enum writer_weights weights;
 	struct path_rules paths;
+	struct source_reader sources; /* only for formats that want them */
 };
 
 struct writer {
 	const char *name; /* for -f */
 	const char *description;
 	const char *const *endings; /* of file names, with the dot; NULL-terminated */
+	bool wants_sources;         /* shows the target's files where they can be read */
 	/*
 	 * Writes all of @profile. Errors are of memory; those of @stream are the caller's to find,
 	 * and make a writer stop early.

@@ -201,3 +201,20 @@ def of_gecko(path):
         for stack, weight in zip(samples["stack"], samples["weight"]):
             found.append(Stack("%d" % thread["tid"], frames_of(stack), round(weight * factor)))
     return found
+
+
+def page_data(path):
+    """What a page has for its script."""
+    text = path.read_text("utf-8")
+    return json.loads(re.search(r'<script id="data" type="application/json">\n(.*?)</script>', text, re.S).group(1))
+
+
+def lines_of_heatmap(path, unit):
+    """(own, total) by file and line."""
+    place = 0 if unit == "samples" else 1
+    found = {}
+    for file in page_data(path)["files"]:
+        cells = file["lines"]
+        for at in range(0, len(cells), 5):
+            found[unescape(file["name"]), cells[at]] = (cells[at + 1 + place], cells[at + 3 + place])
+    return found

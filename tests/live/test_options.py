@@ -12,7 +12,7 @@ import runs
 
 SOURCE = pathlib.Path(__file__).resolve().parents[2]
 COMMANDS = {"record", "top", "agent", "dump", "doctor", "replay", "crosscheck", "report"}
-FORMATS = {"collapsed", "json", "speedscope", "pprof", "gecko", "flamegraph", "svg"}
+FORMATS = {"collapsed", "json", "speedscope", "pprof", "gecko", "flamegraph", "heatmap", "svg"}
 MODES = {"wall", "cpu", "offcpu", "gil"}
 UNITS = {"samples", "ns"}
 UNWINDERS = {"table", "libunwind"}

@@ -8,8 +8,11 @@ PAGE_FILES = \
 	src/write/page/flamegraph_canvas.js \
 	src/write/page/flamegraph_model.js \
 	src/write/page/flamegraph_page.js \
-	src/write/page/flamegraph_text.js
-PAGES = src/write/page/flamegraph.inc
+	src/write/page/flamegraph_text.js \
+	src/write/page/heatmap.css \
+	src/write/page/heatmap.html \
+	src/write/page/heatmap_page.js
+PAGES = src/write/page/flamegraph.inc src/write/page/heatmap.inc
 EXTRA_DIST += $(PAGE_FILES)
 BUILT_SOURCES = $(PAGES)
 CLEANFILES = $(PAGES)
@@ -20,3 +23,4 @@ $(PAGES): $(PAGE_FILES)
 
 # Also where one test is made alone.
 src/write/flamegraph.$(OBJEXT): src/write/page/flamegraph.inc
+src/write/heatmap.$(OBJEXT): src/write/page/heatmap.inc
