@@ -45,7 +45,7 @@ void sources_add(struct sources *sources, const struct process *process)
 	if (err)
 		return;
 	struct stat st = { 0 };
-	_cleanup_error_ struct error *no_cwd = process_read_link(process, "cwd", &place.cwd);
+	error_destroy(process_read_link(process, "cwd", &place.cwd));
 	if (read_gid(process, &place.gid) && !fstat(place.root.fd, &st)) {
 		place.device = st.st_dev;
 		place.inode = st.st_ino;

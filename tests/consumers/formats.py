@@ -76,7 +76,7 @@ def of_json(path, unit="samples"):
 
 def of_flamegraph(path, unit="samples"):
     """The data in the page, as its script reads it."""
-    document = json.loads(re.search(r'<script id="data" type="application/json">(.*?)</script>', path.read_text("utf-8"), re.S)[1])
+    document = page_data(path)
     flat = {name: list(zip(*[iter(document[name])] * size)) for name, size in [("functions", 4), ("frames", 2), ("stacks", 2), ("samples", 5)]}
 
     def frame_of(index):
