@@ -14,12 +14,30 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+static const struct {
+	const char *name;
+	int number;
+} calls[] = {
+	{ "bpf", SYS_bpf },
+	{ "kcmp", SYS_kcmp },
+	{ "mount", SYS_mount },
+	{ "perf_event_open", SYS_perf_event_open },
+	{ "pidfd_getfd", SYS_pidfd_getfd },
+	{ "pidfd_open", SYS_pidfd_open },
+	{ "process_madvise", SYS_process_madvise },
+	{ "process_vm_readv", SYS_process_vm_readv },
+	{ "process_vm_writev", SYS_process_vm_writev },
+	{ "ptrace", SYS_ptrace },
+	{ "setns", SYS_setns },
+	{ "unshare", SYS_unshare },
+};
+
 static int number_of(const char *name)
 {
-	if (strcmp(name, "ptrace") == 0)
-		return SYS_ptrace;
-	if (strcmp(name, "process_vm_readv") == 0)
-		return SYS_process_vm_readv;
+	for (size_t i = 0; i < sizeof(calls) / sizeof(calls[0]); i++) {
+		if (strcmp(name, calls[i].name) == 0)
+			return calls[i].number;
+	}
 	fprintf(stderr, "without_calls: %s is not known\n", name);
 	exit(2);
 }
