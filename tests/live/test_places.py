@@ -4,11 +4,14 @@ Into containers from the host, inside them, and beside them. A container is made
 kinds, this system's files seen through bind mounts, a /proc of its own.
 """
 
+import collections
 import contextlib
 import json
 import os
 import pathlib
+import re
 import shutil
+import subprocess
 import tempfile
 
 import pytest
@@ -60,6 +63,15 @@ def folder_for_all():
 
 
 @contextlib.contextmanager
+def programs_for_all():
+    """A folder with copies of the test programs that every user can read."""
+    with folder_for_all() as folder:
+        for path in targets.PROGRAMS.glob("*.py"):
+            shutil.copy(path, folder)
+        yield folder
+
+
+@contextlib.contextmanager
 def container(interpreter, *options, wrapper=(), folder=None):
     """
     A target in a container: bubblewrap with these options in place of "everything unshared, the files read-only". With
@@ -68,9 +80,7 @@ def container(interpreter, *options, wrapper=(), folder=None):
     """
     options = options or ("--unshare-all", "--ro-bind", "/", "/", "--proc", "/proc", "--dev", "/dev")
     places.need("bwrap", "--ro-bind", "/", "/", "--unshare-all")
-    with folder_for_all() as copies:
-        for path in targets.PROGRAMS.glob("*.py"):
-            shutil.copy(path, copies)
+    with programs_for_all() as copies:
         reading, writing = os.pipe()
         program = pathlib.Path(folder or copies) / "busy.py"
         command = ["bwrap", "--info-fd", writing, *options, *wrapper, *interpreter.command(program)]
@@ -165,10 +175,8 @@ def test_into_an_overlay(python):
 
 def test_root_with_ptrace_alone_and_files_closed_to_it(python):
     """Without CAP_DAC_OVERRIDE it cannot open what belongs to another user; the kernel's own links to it lead there all the same."""
-    with folder_for_all() as folder:
+    with programs_for_all() as folder:
         shutil.copy(python.program, folder / "closed")
-        for path in targets.PROGRAMS.glob("*.py"):
-            shutil.copy(path, folder)
         for path in [folder, *folder.iterdir()]:
             os.chown(path, 1000, 1000)
             path.chmod(0o700)
@@ -224,9 +232,7 @@ def test_nothing_can_be_written(python):
 def test_proc_that_shows_less(python, option):
     """hidepid of processes that are ours to see; subset=pid has nothing but processes: no /proc/sys, /proc/stat, /proc/filesystems."""
     prefix = places.need("unshare", "--mount", *places.shell("mount -t proc -o %s none /proc" % option), "setpriv", *USER, *NO_CAPABILITIES)
-    with folder_for_all() as folder:
-        for path in targets.PROGRAMS.glob("*.py"):
-            shutil.copy(path, folder)
+    with programs_for_all() as folder:
         with targets.command("setpriv", *USER, *python.command(folder / "busy.py")) as target:
             check(target, prefix=prefix)
             target.finish()
@@ -359,3 +365,91 @@ def yama():
         return int(pathlib.Path("/proc/sys/kernel/yama/ptrace_scope").read_text())
     except FileNotFoundError:
         return 0
+
+
+# ---- the unit ----
+
+UNIT = places.SOURCE / "contrib" / "systemd" / "pysample-agent.service"
+
+
+def unit_settings():
+    """{name: [value, …]} of the section [Service]."""
+    found = collections.defaultdict(list)
+    for line in UNIT.read_text().partition("[Service]")[2].partition("[Install]")[0].splitlines():
+        name, equals, value = line.partition("=")
+        if equals and not line.startswith("#"):
+            found[name].append(value)
+    return found
+
+
+def systemd_analyze(*words):
+    if not shutil.which("systemd-analyze"):
+        pytest.skip("no systemd-analyze")
+    return subprocess.run(["systemd-analyze", *words], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+
+
+def test_unit_is_valid_and_locked_down(tmp_path):
+    """With another program in the place of pysample, which need not be installed."""
+    unit = tmp_path / UNIT.name
+    unit.write_text(UNIT.read_text().replace("/usr/bin/pysample", "/bin/true"))
+    verified = systemd_analyze("verify", str(unit))
+    assert verified.returncode == 0 and not verified.stdout, verified.stdout
+    level = re.search(r"Overall exposure level for \S+: ([\d.]+)", systemd_analyze("security", "--offline=true", str(unit)).stdout)
+    assert float(level.group(1)) < 3
+
+
+def calls_of(name):
+    """The system calls of one of systemd's sets, and of the sets in it."""
+    found, names = set(), [name]
+    while names:
+        listed = systemd_analyze("syscall-filter", names.pop()).stdout.splitlines()[1:]
+        listed = [line.strip() for line in listed if line.strip() and not line.strip().startswith("#")]
+        names += [line for line in listed if line.startswith("@")]
+        found.update(line for line in listed if not line.startswith("@"))
+    return found
+
+
+def test_unit_allows_the_system_calls_that_pysample_makes(python, tmp_path):
+    if not shutil.which("strace"):
+        pytest.skip("no strace")
+    allowed = set()
+    for line in unit_settings()["SystemCallFilter"]:
+        sets = set().union(*map(calls_of, line.lstrip("~").split()))
+        allowed = allowed - sets if line.startswith("~") else allowed | sets
+    trace = tmp_path / "trace"
+    with targets.python(python, "busy.py") as target:
+        check(target, "--native", prefix=["strace", "-f", "-qq", "-o", trace])
+        target.finish()
+    made = set(re.findall(r"^\d+ +(\w+)\(", trace.read_text(), re.M))
+    assert "ptrace" in made and "process_vm_readv" in made
+    assert not made - allowed
+
+
+def test_rights_of_the_unit(python):
+    """An ordinary user with one ambient capability looks at a process of root's, and at one of another user's."""
+    settings = unit_settings()
+    assert settings["DynamicUser"] == ["yes"] and settings["NoNewPrivileges"] == ["yes"]
+    names = [name.lower().replace("cap_", "+") for name in settings["AmbientCapabilities"]]
+    assert names == [name.lower().replace("cap_", "+") for name in settings["CapabilityBoundingSet"]]
+    kept = ",".join(["-all", *names])
+    prefix = ["setpriv", *USER, "--inh-caps=" + kept, "--ambient-caps=" + kept, "--bounding-set=" + kept, "--no-new-privs"]
+    for owner in ([], ["setpriv", "--reuid=1001", "--regid=1001", "--clear-groups"]):
+        with programs_for_all() as folder:
+            with targets.command(*owner, *python.command(folder / "busy.py")) as target:
+                check(target, "--native", prefix=prefix)
+                target.finish()
+
+
+# ---- the image ----
+
+
+def test_image_is_built_as_dev_does_it():
+    """Its packages are those that ./dev installs, what it copies is there, and nothing but the binary is in it."""
+    text = (places.SOURCE / "contrib" / "Dockerfile").read_text().replace("\\\n", " ")
+    installed = re.search(r"--no-install-recommends ([^&]*)&&", text).group(1).split()
+    wanted = re.search(r"BUILD_PACKAGES=\(([^)]*)\)", (places.SOURCE / "dev").read_text()).group(1).split()
+    assert sorted(installed) == sorted(wanted)
+    steps = [line.split() for line in text.splitlines() if line and not line.startswith("#")]
+    final = steps[max(number for number, step in enumerate(steps) if step[0] == "FROM"):]
+    assert final == [["FROM", "scratch"], ["COPY", "--from=build", "/src/build-static/pysample", "/pysample"], ["ENTRYPOINT", '["/pysample"]']]
+    assert ["RUN", "./dev", "static"] in steps
