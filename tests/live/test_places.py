@@ -440,15 +440,23 @@ def test_rights_of_the_unit(python):
                 target.finish()
 
 
-# ---- the image ----
+# ---- the image and the package ----
+
+
+def build_packages():
+    return re.search(r"BUILD_PACKAGES=\(([^)]*)\)", (places.SOURCE / "dev").read_text()).group(1).split()
+
+
+def test_package_is_built_with_what_dev_installs():
+    wanted = {name for name in build_packages() if name.endswith("-dev") and name != "libc6-dev"}
+    assert not wanted - set(re.findall(r"^ ([a-z0-9-]+)", (places.SOURCE / "debian" / "control").read_text(), re.M))
 
 
 def test_image_is_built_as_dev_does_it():
     """Its packages are those that ./dev installs, what it copies is there, and nothing but the binary is in it."""
     text = (places.SOURCE / "contrib" / "Dockerfile").read_text().replace("\\\n", " ")
     installed = re.search(r"--no-install-recommends ([^&]*)&&", text).group(1).split()
-    wanted = re.search(r"BUILD_PACKAGES=\(([^)]*)\)", (places.SOURCE / "dev").read_text()).group(1).split()
-    assert sorted(installed) == sorted(wanted)
+    assert sorted(installed) == sorted(build_packages())
     steps = [line.split() for line in text.splitlines() if line and not line.startswith("#")]
     final = steps[max(number for number, step in enumerate(steps) if step[0] == "FROM"):]
     assert final == [["FROM", "scratch"], ["COPY", "--from=build", "/src/build-static/pysample", "/pysample"], ["ENTRYPOINT", '["/pysample"]']]
