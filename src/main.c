@@ -3,6 +3,7 @@
 #include <stdio.h>
 
 #include "crosscheck_run.h"
+#include "diff.h"
 #include "doctor.h"
 #include "dump.h"
 #include "options.h"
@@ -29,6 +30,8 @@ static int run(const struct options *options)
 		return crosscheck_run(options);
 	case COMMAND_REPORT:
 		return report_run(options);
+	case COMMAND_DIFF:
+		return diff_run(options);
 	case COMMAND_HELP:
 		options_print_help(options->help_on);
 		return 0;

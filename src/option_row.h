@@ -52,7 +52,7 @@ struct option_command {
 };
 
 extern const struct option_command option_record, option_top, option_dump, option_doctor,
-	option_replay, option_crosscheck, option_agent, option_report;
+	option_replay, option_crosscheck, option_agent, option_report, option_diff;
 
 /* Rows that several commands list. */
 extern const struct option_row option_pid, option_duration, option_rate, option_output,

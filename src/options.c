@@ -12,8 +12,8 @@
 
 /* The first is the default. */
 static const struct option_command *const commands[] = {
-	&option_record, &option_top,    &option_agent,      &option_dump,
-	&option_doctor, &option_replay, &option_crosscheck, &option_report,
+	&option_record, &option_top,        &option_agent,  &option_dump, &option_doctor,
+	&option_replay, &option_crosscheck, &option_report, &option_diff,
 };
 
 static const struct option_row *const every_command[] = { &option_help, &option_version, NULL };

@@ -22,6 +22,7 @@ enum command {
 	COMMAND_CROSSCHECK,
 	COMMAND_REPORT,
 	COMMAND_AGENT,
+	COMMAND_DIFF,
 	COMMAND_HELP,
 	COMMAND_VERSION,
 };
@@ -44,6 +45,7 @@ struct report_options {
 	double min_share;
 	const char *callers; /* NULL: a table */
 	bool convert;        /* to options.format */
+	bool absolute;       /* diff: weights, not shares */
 };
 
 struct options {
@@ -51,7 +53,7 @@ struct options {
 	const char *help_on;  /* help: the command that was named, or NULL */
 	pid_t pid;            /* 0: none given */
 	char **program;       /* what is launched, NULL-terminated; NULL: nothing */
-	char **files;         /* replay, report: NULL-terminated */
+	char **files;         /* replay, report, diff: NULL-terminated */
 	uint64_t duration_ns; /* 0: until the target ends or a signal comes */
 	double rate_hz;
 	double max_overhead; /* of a thread's time that it may be held; 0: not limited */

@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* options_report.c: the options of the commands that look at files: report and diff. */
 #include "option_row.h"
-#include "option_value.h"
 
 #include <string.h>
+
+#include "option_value.h"
+#include "write/collapsed.h"
+#include "write/flamegraph.h"
 
 static struct error *set_pid(const char *text, struct options *options, struct option_words *words)
 {
@@ -117,4 +120,58 @@ const struct option_command option_report = {
 		},
 	.files_first = true,
 	.check = check_report,
+};
+
+static struct error *set_absolute(const char *text, struct options *options,
+				  struct option_words *words)
+{
+	options->report.absolute = true;
+	return NULL;
+}
+static const struct option_row absolute = {
+	"absolute",   0, OPTION_FLAG, NULL, "compare times or numbers, not shares of the total",
+	set_absolute,
+};
+
+static struct error *check_diff(struct options *options, const struct option_words *words)
+{
+	if (words->rest_count != 2)
+		return error_create(ERROR_USAGE, "say which two files to compare");
+	options->files = words->rest;
+	options->report.convert = words->format || options->output;
+	if (!options->report.convert)
+		return NULL;
+	if (options->json)
+		return error_create(ERROR_USAGE, "--json does not go with -f and -o");
+	struct error *err = option_pick_format(options, words);
+	if (err)
+		return err;
+	if (options->format == &collapsed_writer || options->format == &flamegraph_writer)
+		return NULL;
+	return error_create(ERROR_USAGE,
+			    "a difference can be written as flamegraph or collapsed, not as %s",
+			    options->format->name);
+}
+
+const struct option_command option_diff = {
+	.name = "diff",
+	.command = COMMAND_DIFF,
+	.usage = "pysample diff [--absolute] [-f NAME] [-o FILE] BEFORE AFTER\n",
+	.help = "compare two such files",
+	.rows =
+		(const struct option_row *const[]){
+			&absolute,
+			&lines,
+			&sort,
+			&option_json,
+			&option_output,
+			&option_format,
+			&option_threads,
+			&option_no_line,
+			&option_full_paths,
+			&option_weights,
+			NULL,
+		},
+	.files_first = true,
+	.check = check_diff,
 };

@@ -93,6 +93,30 @@ static uint64_t weigh(const void *data, const struct profile_sample *sample)
 	return report->ns ? profile_weight_ns(report->profile, sample) : sample->count;
 }
 
+/* Functions of the same name and file are one when two profiles are compared: a line may have moved between them. */
+static struct error *find_same(struct report *report)
+{
+	const struct profile *profile = report->profile;
+	size_t count = profile->functions.count;
+	_cleanup_free_ uint32_t *first = calloc(count + 1, sizeof(*first)); /* by text */
+	_cleanup_strbuf_ struct strbuf text = { 0 };
+	struct intern texts = { 0 };
+	report->same = calloc(count + 1, sizeof(*report->same));
+	bool ok = report->same && first;
+	for (uint32_t i = 0; ok && i < count; i++) {
+		report_name(report, i, &text);
+		size_t known = texts.count;
+		uint32_t id = text.failed ? INTERN_NONE : intern_add(&texts, text.text);
+		ok = id != INTERN_NONE;
+		if (ok && texts.count > known)
+			first[id] = i;
+		if (ok)
+			report->same[i] = first[id];
+	}
+	intern_deinit(&texts);
+	return ok ? NULL : error_no_memory();
+}
+
 struct error *report_open(struct report *report, const struct options *options,
 			  struct profile *profile)
 {
@@ -102,8 +126,10 @@ struct error *report_open(struct report *report, const struct options *options,
 		.ns = !profile->facts.untimed && options->writing.weights != WRITER_SAMPLES,
 	};
 	struct error *err = writer_files(profile, &options->writing, &report->files);
+	if (!err && options->command == COMMAND_DIFF)
+		err = find_same(report);
 	if (!err)
-		err = calltree_create(profile, weigh, report, &report->tree);
+		err = calltree_create(profile, report->same, weigh, report, &report->tree);
 	if (!err && options->report.callers)
 		err = find_matches(report);
 	return err;
@@ -114,6 +140,7 @@ void report_close(struct report *report)
 	calltree_destroy(report->tree);
 	profile_destroy(report->profile);
 	free(report->files);
+	free(report->same);
 	free(report->matches);
 }
 
@@ -122,7 +149,8 @@ void report_name(const struct report *report, uint32_t function, struct strbuf *
 	const struct profile_function *f = &report->profile->functions.items[function];
 	strbuf_reset(buf);
 	text_add_frame(buf, intern_text(&report->profile->strings, f->name),
-		       f->file == PROFILE_NONE ? NULL : report->files[f->file], f->firstlineno);
+		       f->file == PROFILE_NONE ? NULL : report->files[f->file],
+		       report->options->command == COMMAND_DIFF ? 0 : f->firstlineno);
 }
 
 double report_share(uint64_t part, uint64_t whole)
@@ -248,7 +276,7 @@ static struct error *print(const struct options *options, struct profile **profi
 			     : report_show_text(&report, &listing);
 }
 
-static int fail(struct error *err, int status)
+int report_fail(const struct error *err, int status)
 {
 	fprintf(stderr, "pysample: %s\n", err->message);
 	return err->code == ERROR_NO_MEMORY ? 1 : status;
@@ -261,13 +289,13 @@ int report_run(const struct options *options)
 	_cleanup_error_ struct error *err =
 		report_read(options, (const char *const *)options->files, &profile);
 	if (err)
-		return fail(err, 2);
+		return report_fail(err, 2);
 	err = keep_threads(options, profile);
 	if (!err)
 		err = options->report.convert ? convert(options, profile)
 					      : print(options, &profile);
 	if (err)
-		return fail(err, 1);
+		return report_fail(err, 1);
 	struct listing listing = listing_make(stdout);
 	return listing_end(&listing);
 }

@@ -14,6 +14,7 @@ struct report {
 	struct calltree *tree;
 	const char **files; /* as writer_files */
 	bool ns;            /* what is counted: nanoseconds, else samples */
+	uint32_t *same;     /* for diff: as calltree_create has it */
 	char *matches;      /* with --callers: 1 for each function that is meant */
 };
 
@@ -37,12 +38,14 @@ struct error *report_read(const struct options *options, const char *const *path
 struct error *report_open(struct report *report, const struct options *options,
 			  struct profile *profile);
 void report_close(struct report *report);
-/* "NAME (FILE:LINE)", safe for a terminal. */
+/* "NAME (FILE:LINE)", for diff without the line; safe for a terminal. */
 void report_name(const struct report *report, uint32_t function, struct strbuf *buf);
 /* Ids of functions with a weight, the heaviest first, by own or total weight as the options say. The caller frees them. */
 struct error *report_order(const struct report *report, uint32_t **order_ret, size_t *count_ret);
 /* How many lines a table with @count has. */
 size_t report_lines(const struct options *options, size_t count);
+/* Says on standard error what is wrong. The exit status: @status, or 1 without memory. */
+int report_fail(const struct error *err, int status);
 double report_share(uint64_t part, uint64_t whole);
 /* What the matching functions are called by and call. A recursive call counts at the outermost one. */
 struct error *report_find_callers(const struct report *report, struct report_callers *callers_ret);

@@ -33,6 +33,7 @@ _pysample() {
 	local crosscheck_options="--pid --duration --rate --tid --idle --help --version"
 	local report_options="--lines --sort --tree --min-share --callers --pid --tid --thread-name --json --output --format --threads
 		--no-line --full-paths --weights --help --version"
+	local diff_options="--absolute --lines --sort --json --output --format --threads --no-line --full-paths --weights --help --version"
 	local short_options="-p -d -F -o -f -t -T -q -h -V"
 
 	COMPREPLY=()
@@ -44,7 +45,7 @@ _pysample() {
 	fi
 	for ((i = 1; i < COMP_CWORD; i++)); do
 		case ${COMP_WORDS[i]} in
-		record | top | agent | dump | doctor | replay | crosscheck | report)
+		record | top | agent | dump | doctor | replay | crosscheck | report | diff)
 			[[ $i -ne 1 ]] || command=${COMP_WORDS[i]}
 			;;
 		--)
@@ -94,15 +95,16 @@ _pysample() {
 		replay) words="$replay_options" ;;
 		crosscheck) words="$crosscheck_options" ;;
 		report) words="$report_options" ;;
+		diff) words="$diff_options" ;;
 		esac
 		if [[ $current == -? ]]; then
 			words+=" $short_options"
 		elif [[ $current != -* ]]; then
-			if [[ $command == replay || $command == report ]]; then
+			if [[ $command == replay || $command == report || $command == diff ]]; then
 				mapfile -t COMPREPLY < <(compgen -f -- "$current")
 				return
 			fi
-			[[ $COMP_CWORD -ne 1 ]] || words="record top agent dump doctor replay crosscheck report $words"
+			[[ $COMP_CWORD -ne 1 ]] || words="record top agent dump doctor replay crosscheck report diff $words"
 		fi
 		;;
 	esac

@@ -3,7 +3,7 @@
 #
 # The options are those that --help of the command names, so that this file does not have to be kept up with them.
 
-set -g __pysample_commands record top agent dump doctor replay crosscheck report
+set -g __pysample_commands record top agent dump doctor replay crosscheck report diff
 
 function __pysample_command
     set -l words (commandline -opc)

@@ -29,14 +29,15 @@ static uint32_t find_node(struct calltree *tree, uint32_t parent, uint32_t funct
 	return idset_put(&tree->index, id, node_key, tree) ? id : PROFILE_NONE;
 }
 
-static struct error *add_stacks(struct calltree *tree, uint32_t *nodes)
+static struct error *add_stacks(struct calltree *tree, const uint32_t *same, uint32_t *nodes)
 {
 	const struct profile *profile = tree->profile;
 	for (size_t i = 0; i < profile->stacks.count; i++) {
 		const struct profile_stack *stack = &profile->stacks.items[i];
 		uint32_t parent =
 			stack->parent == PROFILE_NONE ? PROFILE_NONE : nodes[stack->parent];
-		nodes[i] = find_node(tree, parent, profile->frames.items[stack->frame].function);
+		uint32_t function = profile->frames.items[stack->frame].function;
+		nodes[i] = find_node(tree, parent, same ? same[function] : function);
 		if (nodes[i] == PROFILE_NONE)
 			return error_no_memory();
 	}
@@ -149,15 +150,15 @@ static struct error *add_functions(struct calltree *tree)
 	return NULL;
 }
 
-struct error *calltree_create(const struct profile *profile, calltree_weigh weigh, const void *data,
-			      struct calltree **tree_ret)
+struct error *calltree_create(const struct profile *profile, const uint32_t *same,
+			      calltree_weigh weigh, const void *data, struct calltree **tree_ret)
 {
 	_cleanup_calltree_ struct calltree *tree = calloc(1, sizeof(*tree));
 	_cleanup_free_ uint32_t *nodes = calloc(profile->stacks.count + 1, sizeof(*nodes));
 	if (!tree || !nodes)
 		return error_no_memory();
 	tree->profile = profile;
-	struct error *err = add_stacks(tree, nodes);
+	struct error *err = add_stacks(tree, same, nodes);
 	if (err)
 		return err;
 	add_samples(tree, nodes, weigh, data);

@@ -45,9 +45,12 @@ struct calltree {
 /* What a sample weighs; 0 leaves it out. */
 typedef uint64_t (*calltree_weigh)(const void *data, const struct profile_sample *sample);
 
-/* @profile must outlive the tree. */
-struct error *calltree_create(const struct profile *profile, calltree_weigh weigh, const void *data,
-			      struct calltree **tree_ret);
+/*
+ * @profile must outlive the tree. @same: for each function of the profile the one that it is to be taken for, or NULL: each is
+ * itself.
+ */
+struct error *calltree_create(const struct profile *profile, const uint32_t *same,
+			      calltree_weigh weigh, const void *data, struct calltree **tree_ret);
 void calltree_destroy(struct calltree *tree);
 DEFINE_CLEANUP(calltree_cleanup, struct calltree, calltree_destroy)
 #define _cleanup_calltree_ _cleanup_(calltree_cleanup)

@@ -11,7 +11,7 @@ import pytest
 import runs
 
 SOURCE = pathlib.Path(__file__).resolve().parents[2]
-COMMANDS = {"record", "top", "agent", "dump", "doctor", "replay", "crosscheck", "report"}
+COMMANDS = {"record", "top", "agent", "dump", "doctor", "replay", "crosscheck", "report", "diff"}
 FORMATS = {"collapsed", "json", "speedscope", "pprof", "gecko", "flamegraph", "heatmap", "svg"}
 MODES = {"wall", "cpu", "offcpu", "gil"}
 UNITS = {"samples", "ns"}
@@ -133,7 +133,7 @@ def complete_in_bash(*words):
 @pytest.mark.parametrize(
     "words, expected",
     [
-        (["d"], {"dump", "doctor"}),
+        (["d"], {"dump", "doctor", "diff"}),
         (["--mode", ""], MODES),
         (["--mode", "=", "c"], {"cpu"}),
         (["--mode", "="], MODES),
