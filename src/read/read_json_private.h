@@ -73,7 +73,7 @@ void json_read_processes(struct json_file *f);
 void json_read_process(struct json_file *f, const char **parent_at);
 void json_read_threads(struct json_file *f);
 
-/* The key of threads_known: process and thread id. */
+/* The key of threads_known: process, thread id and names. */
 uint64_t json_thread_key(const void *data, uint32_t id);
 /* A text that says what something is, unless an earlier file did. */
 void json_get_fact(struct json_file *f, char **fact);

@@ -173,11 +173,29 @@ static void read_parent(struct json_file *f, size_t index, const char *at)
 	f->scan.pos = at;
 	if (!json_get_id_or_null(f, &f->processes, "a process that is not in the file", &parent))
 		return;
-	if (parent == id)
-		scan_fail(&f->scan, "a process that is its own parent");
-	else if (id >= f->processes_before)
+	if (id >= f->processes_before)
 		f->profile->processes.items[id].parent = parent;
 	f->scan.pos = pos;
+}
+
+/* No process may be above itself. Each is walked through once: what has the mark of another walk leads to no circle. */
+static void check_parents(struct json_file *f)
+{
+	const struct profile_processes *processes = &f->profile->processes;
+	_cleanup_free_ uint32_t *marks = calloc(processes->count + 1, sizeof(*marks));
+	if (!marks) {
+		json_no_memory(f);
+		return;
+	}
+	for (uint32_t i = 0; i < processes->count; i++) {
+		uint32_t at = i;
+		for (; at != PROFILE_NONE && !marks[at]; at = processes->items[at].parent)
+			marks[at] = i + 1;
+		if (at != PROFILE_NONE && marks[at] == i + 1) {
+			scan_fail(&f->scan, "processes that are each other's parents");
+			return;
+		}
+	}
 }
 
 DEFINE_VEC(struct places, places, const char *);
@@ -197,27 +215,43 @@ void json_read_processes(struct json_file *f)
 		if (parents.items[i])
 			read_parent(f, i, parents.items[i]);
 	places_deinit(&parents);
+	if (!f->scan.wrong)
+		check_parents(f);
+}
+
+static uint64_t mix_text(uint64_t key, const char *text)
+{
+	/* FNV-1a; a missing text is other than an empty one. */
+	for (const char *p = text ? text : "\1"; *p; p++)
+		key = (key ^ (unsigned char)*p) * UINT64_C(0x100000001b3);
+	return (key ^ 0xff) * UINT64_C(0x100000001b3);
+}
+
+static uint64_t key_of(const struct profile_thread *thread)
+{
+	uint64_t key = idset_pair(thread->process, (uint32_t)thread->tid);
+	return mix_text(mix_text(key, thread->kernel_name), thread->python_name);
 }
 
 uint64_t json_thread_key(const void *data, uint32_t id)
 {
-	const struct profile_thread *thread = &((const struct profile *)data)->threads.items[id];
-	return idset_pair(thread->process, (uint32_t)thread->tid);
+	return key_of(&((const struct profile *)data)->threads.items[id]);
 }
 
-/* A thread that an earlier file has too, else a new one. */
-static uint32_t make_thread(struct json_file *f, uint32_t process, pid_t tid, const char *kernel,
-			    const char *python)
+/* A thread that an earlier file has too, else a new one. The names stay the caller's. */
+static uint32_t make_thread(struct json_file *f, const struct profile_thread *thread)
 {
-	uint32_t id = idset_get(&f->threads_known, idset_pair(process, (uint32_t)tid),
-				json_thread_key, f->profile);
+	struct profile *profile = f->profile;
+	uint32_t id = idset_get(&f->threads_known, key_of(thread), json_thread_key, profile);
 	if (id != IDSET_NONE) {
-		const struct profile_thread *known = &f->profile->threads.items[id];
-		if (same_text(known->kernel_name, kernel) && same_text(known->python_name, python))
+		const struct profile_thread *known = &profile->threads.items[id];
+		if (known->process == thread->process && known->tid == thread->tid &&
+		    same_text(known->kernel_name, thread->kernel_name) &&
+		    same_text(known->python_name, thread->python_name))
 			return id;
 	}
-	id = profile_thread(f->profile, process, tid, kernel);
-	profile_thread_set_python_name(f->profile, id, python);
+	id = profile_thread(profile, thread->process, thread->tid, thread->kernel_name);
+	profile_thread_set_python_name(profile, id, thread->python_name);
 	return id;
 }
 
@@ -244,6 +278,12 @@ void json_read_threads(struct json_file *f)
 			scan_fail(&f->scan, "a thread of no process");
 		if (f->scan.wrong)
 			return;
-		json_append_id(f, &f->threads, make_thread(f, process, (pid_t)tid, kernel, python));
+		const struct profile_thread thread = {
+			.process = process,
+			.tid = (pid_t)tid,
+			.kernel_name = (char *)kernel,
+			.python_name = (char *)python,
+		};
+		json_append_id(f, &f->threads, make_thread(f, &thread));
 	}
 }
