@@ -48,15 +48,15 @@ static bool add_function(struct comparison *comparison, bool after, uint32_t fun
 	return true;
 }
 
-/* By how much it changed, the sign left out. */
-static double change_of(const struct report *reports, const struct diff_row *row)
+/* By how much it changed, the sign left out: in shares, times both sums, so that equal changes are equal. */
+static unsigned __int128 change_of(const struct report *reports, const struct diff_row *row)
 {
 	const struct options *options = reports->options;
 	const uint64_t *weights = options->report.by_total ? row->total : row->own;
-	double before = (double)weights[0], after = (double)weights[1];
+	unsigned __int128 before = weights[0], after = weights[1];
 	if (!options->report.absolute) {
-		before = report_share(weights[0], reports[0].tree->sum);
-		after = report_share(weights[1], reports[1].tree->sum);
+		before *= reports[1].tree->sum;
+		after *= reports[0].tree->sum;
 	}
 	return after > before ? after - before : before - after;
 }
@@ -64,8 +64,8 @@ static double change_of(const struct report *reports, const struct diff_row *row
 static int compare_rows(const void *a, const void *b, void *data)
 {
 	const struct diff_row *x = a, *y = b;
-	double first = change_of(data, x), second = change_of(data, y);
-	if (first < second || first > second)
+	unsigned __int128 first = change_of(data, x), second = change_of(data, y);
+	if (first != second)
 		return first > second ? -1 : 1;
 	if (x->after != y->after)
 		return x->after ? 1 : -1;

@@ -182,8 +182,9 @@ static struct error *print_tree(const struct report *report, struct listing *lis
 	if (print.left_out) {
 		char text[96];
 		snprintf(text, sizeof(text),
-			 "%zu branches of less than %g %% left out: see --min-share",
-			 print.left_out, report->options->report.min_share * 100);
+			 "%zu branch%s of less than %g %% left out: see --min-share",
+			 print.left_out, print.left_out == 1 ? "" : "es",
+			 report->options->report.min_share * 100);
 		listing_rest(listing, text);
 	}
 	return failed ? error_no_memory() : NULL;
