@@ -66,6 +66,21 @@ static bool append_threads(struct profile *into, const struct profile *from, str
 	return true;
 }
 
+/* Where the text of a file that is shown begins, if that was said and is not known there. */
+static bool copy_shown(struct profile *into, uint32_t function, const struct profile *from,
+		       uint32_t file)
+{
+	size_t start, known;
+	if (function == PROFILE_NONE || file == PROFILE_NONE ||
+	    !profile_file_shown(from, file, &start))
+		return true;
+	uint32_t id = into->functions.items[function].file;
+	if (profile_file_shown(into, id, &known) && known <= start)
+		return true;
+	_cleanup_error_ struct error *err = profile_show_file(into, id, start);
+	return !err;
+}
+
 static bool append_frames(struct profile *into, const struct profile *from, struct ids *ids)
 {
 	ids->frames = calloc(from->frames.count + 1, sizeof(*ids->frames));
@@ -79,7 +94,7 @@ static bool append_frames(struct profile *into, const struct profile *from, stru
 		uint32_t function = profile_function(into, intern_text(&from->strings, f->name),
 						     file, f->firstlineno, f->kind);
 		ids->frames[i] = profile_frame(into, function, frame->line);
-		if (ids->frames[i] == PROFILE_NONE)
+		if (ids->frames[i] == PROFILE_NONE || !copy_shown(into, function, from, f->file))
 			return false;
 	}
 	return true;

@@ -15,6 +15,7 @@
 #endif
 #include <zlib.h>
 
+#include "aggregate/combine.h"
 #include "aggregate/profile.h"
 #include "base/strbuf.h"
 #include "read/read.h"
@@ -131,6 +132,24 @@ static void json_comes_back_as_it_was(void **state)
 	assert_non_null(strstr(after, "\"short_file\":\"app/db/main.py\""));
 	free(before);
 	free(after);
+	profile_destroy(back);
+	profile_destroy(profile);
+}
+
+static void what_is_shown_of_a_file_goes_with_it(void **state)
+{
+	const struct writer_options first = { .paths = { .is_package_dir = is_package } };
+	struct profile *profile = make_profile();
+	char *json = written(profile, "json", &first);
+	struct profile *back = read_text(json, &(struct read_options){ 0 });
+	struct profile *both;
+	assert_null(profile_create(&both));
+	assert_null(profile_append(both, back));
+	char *text = written(both, "collapsed", &(struct writer_options){ 0 });
+	assert_non_null(strstr(text, "(app/db/main.py:9)"));
+	free(text);
+	free(json);
+	profile_destroy(both);
 	profile_destroy(back);
 	profile_destroy(profile);
 }
@@ -528,6 +547,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(json_comes_back_as_it_was),
+		cmocka_unit_test(what_is_shown_of_a_file_goes_with_it),
 		cmocka_unit_test(what_json_keeps_makes_the_same_collapsed_stacks),
 		cmocka_unit_test(version_1_is_read),
 		cmocka_unit_test(a_file_that_was_cut_is_refused),
