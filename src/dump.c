@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "choice.h"
 #include "collect.h"
 #include "dump_print.h"
 #include "facts.h"
@@ -152,16 +153,16 @@ static struct error *name_native_frames(struct dump *dump)
 	return err;
 }
 
-static struct error *dump_all(struct dump *dump, struct stopper *stopper)
+static struct error *dump_process(struct dump *dump, pid_t pid, struct stopper *stopper)
 {
 	const struct options *options = dump->options;
-	struct error *err = subject_open(options->pid, stopper, &dump->subject);
+	struct error *err = subject_open(pid, stopper, &dump->subject);
 	if (err)
 		return err;
 	struct subject *subject = dump->subject;
 	if (!subject->runtime_count && !options->native)
-		return error_create(subject->python_error->code, "process %d: %s",
-				    (int)options->pid, subject->python_error->message);
+		return error_create(subject->python_error->code, "process %d: %s", (int)pid,
+				    subject->python_error->message);
 	native_init(&dump->native, subject);
 	err = sampler_init(&dump->sampler, subject, options->native ? &dump->native : NULL,
 			   options->nonblocking);
@@ -170,7 +171,7 @@ static struct error *dump_all(struct dump *dump, struct stopper *stopper)
 	if (err)
 		return err;
 	facts_of_run(dump->profile, options);
-	uint32_t id = profile_process(dump->profile, subject->process->pid, PROFILE_NONE);
+	uint32_t id = profile_process(dump->profile, pid, PROFILE_NONE);
 	if (id == PROFILE_NONE)
 		return error_no_memory();
 	facts_of_process(dump->profile, id, subject);
@@ -180,37 +181,99 @@ static struct error *dump_all(struct dump *dump, struct stopper *stopper)
 		err = look_at_all(dump);
 	if (!err && options->native)
 		err = name_native_frames(dump);
-	if (err)
-		return err;
-	add_names(dump);
+	if (!err)
+		add_names(dump);
+	return err;
+}
 
+static void dump_deinit(struct dump *dump)
+{
+	if (dump->subject) {
+		sampler_deinit(&dump->sampler);
+		native_deinit(&dump->native);
+	}
+	if (dump->symbolize)
+		symbolize_destroy(dump->symbolize);
+	if (dump->subject)
+		subject_close(dump->subject);
+	if (dump->profile)
+		profile_destroy(dump->profile);
+	collector_deinit(&dump->collector);
+	dump_threads_deinit(&dump->threads);
+}
+
+static struct error *print(const struct dump *dump, bool first, bool list)
+{
+	const struct options *options = dump->options;
 	struct writer_options writing = options->writing;
-	writing.paths = names_path_rules(subject);
+	writing.paths = names_path_rules(dump->subject);
+	if (options->json && list)
+		fputs(first ? "[\n" : ",\n", stdout);
+	else if (!first)
+		fputs("\n", stdout);
 	return (options->json ? dump_print_json : dump_print_text)(dump->profile, &dump->threads,
 								   &writing, options->reverse,
 								   stdout);
 }
 
+/*
+ * One process after the other. Of those that were not asked for by themselves, what cannot be looked at is left out: the first
+ * @asked of them were.
+ */
+static struct error *dump_all(const struct options *options, const struct pids *pids, size_t asked,
+			      struct stopper *stopper)
+{
+	bool list = !choice_is_one_process(&options->choice), first = true;
+	for (size_t i = 0; i < pids->count; i++) {
+		struct dump dump = { .options = options };
+		struct error *err = dump_process(&dump, pids->items[i], stopper);
+		bool dumped = !err;
+		if (dumped)
+			err = print(&dump, first, list);
+		dump_deinit(&dump);
+		if (err && (dumped || (i < asked && !options->choice.subprocesses)))
+			return err;
+		error_destroy(err);
+		first &= !dumped;
+	}
+	if (first && pids->count == 1)
+		return error_create(ERROR_NOT_PYTHON, "process %d: there is no Python to look at",
+				    (int)pids->items[0]);
+	if (first && !(options->json && list))
+		return error_create(ERROR_NOT_PYTHON, "there is no Python process among these");
+	if (options->json && list)
+		fputs(first ? "[]\n" : "]\n", stdout);
+	return NULL;
+}
+
+static bool never(void)
+{
+	return false;
+}
+
+static struct error *dump_choice(const struct options *options, struct stopper *stopper)
+{
+	const struct choice *choice = &options->choice;
+	struct pids pids = { 0 };
+	struct error *err = choice_resolve(choice, never, &pids);
+	size_t asked = pids.count;
+	if (!err && (choice->subprocesses || choice->children_of))
+		err = choice_add_descendants(&pids, choice->children_of);
+	if (!err)
+		err = dump_all(options, &pids, asked, stopper);
+	pids_deinit(&pids);
+	return err;
+}
+
 int dump_run(const struct options *options)
 {
-	struct dump dump = { .options = options };
 	struct stopper stopper;
 	stopper_init(&stopper);
-	_cleanup_error_ struct error *err = dump_all(&dump, &stopper);
+	_cleanup_error_ struct error *err = dump_choice(options, &stopper);
 	if (!err && fflush(stdout))
 		err = error_create(ERROR_OTHER, "cannot write to standard output");
 	if (err)
 		fprintf(stderr, "pysample: %s\n", err->message);
-	sampler_deinit(&dump.sampler);
-	native_deinit(&dump.native);
-	if (dump.symbolize)
-		symbolize_destroy(dump.symbolize);
-	if (dump.subject)
-		subject_close(dump.subject);
-	if (dump.profile)
-		profile_destroy(dump.profile);
-	collector_deinit(&dump.collector);
-	dump_threads_deinit(&dump.threads);
 	stopper_deinit(&stopper);
 	return !err ? 0 : err->code == ERROR_USAGE ? 2 : 1;
 }

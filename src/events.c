@@ -10,16 +10,19 @@
 #include "base/clock.h"
 
 static volatile sig_atomic_t last_signal;
+static volatile sig_atomic_t snapshot_asked;
 
 static void on_signal(int number)
 {
-	if (number != SIGCHLD)
+	if (number == SIGUSR1)
+		snapshot_asked = 1;
+	else if (number != SIGCHLD)
 		last_signal = number;
 }
 
 void events_init(struct events *events, const struct launch_inherited *inherited)
 {
-	static const int numbers[] = { SIGINT, SIGTERM, SIGHUP, SIGCHLD };
+	static const int numbers[] = { SIGINT, SIGTERM, SIGHUP, SIGUSR1, SIGCHLD };
 	struct sigaction action = { .sa_handler = on_signal };
 	sigset_t blocked;
 	sigemptyset(&action.sa_mask);
@@ -45,7 +48,8 @@ void events_deinit(struct events *events)
 void events_watch(struct events *events, pid_t pid)
 {
 	events_deinit(events);
-	events->pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
+	if (pid)
+		events->pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
 }
 
 bool events_wait(const struct events *events, uint64_t ns, bool children)
@@ -67,4 +71,12 @@ int events_signal(void)
 void events_clear_signal(void)
 {
 	last_signal = 0;
+}
+
+bool events_snapshot_asked(void)
+{
+	bool asked = snapshot_asked;
+	if (asked)
+		snapshot_asked = 0;
+	return asked;
 }

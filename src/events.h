@@ -18,10 +18,10 @@ struct events {
 	int pidfd;          /* of the process; -1: none yet, or the kernel has none */
 };
 
-/* Catches SIGINT, SIGTERM, SIGHUP and SIGCHLD, and ignores SIGPIPE, for the whole program. */
+/* Catches SIGINT, SIGTERM, SIGHUP, SIGUSR1 and SIGCHLD, and ignores SIGPIPE, for the whole program. */
 void events_init(struct events *events, const struct launch_inherited *inherited);
 void events_deinit(struct events *events);
-/* The process whose end ends a wait. */
+/* The process whose end ends a wait; 0: none. */
 void events_watch(struct events *events, pid_t pid);
 /*
  * Sleeps @ns at most: until a signal comes or the process has ended (true), and with @children until a child or a late thread changes
@@ -31,3 +31,5 @@ bool events_wait(const struct events *events, uint64_t ns, bool children);
 /* The last signal that asked us to end; 0: none. */
 int events_signal(void);
 void events_clear_signal(void);
+/* True once for each SIGUSR1, which asks for what there is so far. */
+bool events_snapshot_asked(void);

@@ -114,7 +114,7 @@ bool member_enter(struct member *member, uint32_t parent)
 /* The profile's number of the process with id @pid, the last one that had it. */
 static uint32_t find_process(const struct profile *profile, pid_t pid)
 {
-	for (size_t i = profile->processes.count; pid && i-- > 0;)
+	for (size_t i = profile->processes.count; pid > 0 && i-- > 0;)
 		if (profile->processes.items[i].pid == pid)
 			return (uint32_t)i;
 	return PROFILE_NONE;
@@ -357,14 +357,14 @@ static void sample_threads(struct member *member, uint64_t tick_ns)
 	}
 }
 
-bool member_round(struct member *member, uint64_t tick_ns)
+enum member_state member_round(struct member *member, uint64_t tick_ns)
 {
 	struct recording *recording = member->recording;
 	struct subject *subject = member->subject;
 	recording->stopper.leader = member->pid;
 	switch (subject_update(subject)) {
 	case SUBJECT_ENDED:
-		return false;
+		return MEMBER_ENDED;
 	case SUBJECT_EXECUTED:
 		ticker_forgive(&recording->ticker);
 		member->find_interval_ns = FIND_NS_MIN;
@@ -376,11 +376,13 @@ bool member_round(struct member *member, uint64_t tick_ns)
 	case SUBJECT_SAME:
 		break;
 	}
+	if (!member->is_root && !subject->runtime_count)
+		return MEMBER_NOT_PYTHON;
 	find_python(member, tick_ns);
 	refresh_native(member, tick_ns);
 	names_refresh_if_due(&member->sampler, recording->profile, clock_now_ns());
 	sample_threads(member, tick_ns);
-	return true;
+	return MEMBER_LIVES;
 }
 
 struct error *member_await_python(struct member *member)
@@ -423,11 +425,14 @@ void member_settle(struct member *member)
 		resolve_names(member);
 	recording->mismatches += member->collector.mismatches;
 	member->collector.mismatches = 0;
-	if (subject->lost)
+	/* A child that ends is no loss, and what is tried in vain in its last moment says nothing. */
+	bool gone = subject->lost && !member->is_root;
+	if (subject->lost && !gone)
 		stats_note(stats, "after an exec: %s", subject->lost->message);
 	if (subject->python_error && !recording->options->native && member->is_root)
 		stats_note(stats, "no Python was sampled: %s", subject->python_error->message);
-	facts_of_reads(recording->profile, &member->subject->live);
+	if (!gone)
+		facts_of_reads(recording->profile, &member->subject->live);
 	names_refresh(&member->sampler, recording->profile);
 }
 

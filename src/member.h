@@ -40,8 +40,8 @@ struct member {
 DEFINE_VEC(struct members, members, struct member *)
 
 /*
- * Opens process @pid for @recording, which must outlive it. That there is no Python in it is no error. @parent_pid: the process of
- * the recording that it is a child of; 0: it was asked for itself.
+ * Opens process @pid for @recording, which must outlive it. That there is no Python in it is no error. @parent_pid: the process
+ * whose child it is, by which it was found, or -1; 0: it was asked for itself.
  */
 struct error *member_open(struct recording *recording, pid_t pid, pid_t parent_pid,
 			  struct member **member_ret);
@@ -56,8 +56,14 @@ struct error *member_try_attach(struct member *member);
 /* Waits a moment for a Python that is starting. The error says why there is none. */
 struct error *member_await_python(struct member *member);
 
-/* Samples its threads. False: there is nothing left to sample. */
-bool member_round(struct member *member, uint64_t tick_ns);
+enum member_state {
+	MEMBER_LIVES,
+	MEMBER_ENDED,      /* or can not be looked at any more */
+	MEMBER_NOT_PYTHON, /* a child that executes something else now */
+};
+
+/* Samples its threads. */
+enum member_state member_round(struct member *member, uint64_t tick_ns);
 /* Gives names to the native addresses that have come up since the last time, in the middle of a run. */
 void member_name_frames(struct member *member);
 /* Gives names to native addresses and threads, and adds what was found out on the way to the profile: before the profile is written. */

@@ -62,6 +62,11 @@ extern const struct option_row option_pid, option_duration, option_rate, option_
 	option_push_config, option_push_window, option_push_timeout, option_label, option_gil,
 	option_mode, option_max_overhead;
 
+/* Rows of the choice of processes (option_choice.c), and what they mean together. */
+extern const struct option_row option_target, option_children_of, option_pid_file, option_wait,
+	option_subprocesses;
+struct error *option_check_choice(const struct options *options);
+
 /* Sets options->format from -f or else the ending of the output. */
 struct error *option_pick_format(struct options *options, const struct option_words *words);
 /* For commands that take no words besides options. */

@@ -98,6 +98,17 @@ struct error *option_value_id(const char *what, const char *text, pid_t *id_ret)
 	return NULL;
 }
 
+struct error *option_value_count(const char *what, const char *text, uint64_t *count_ret)
+{
+	char *end;
+	errno = 0;
+	unsigned long long value = isdigit((unsigned char)text[0]) ? strtoull(text, &end, 10) : 0;
+	if (!value || errno || *end)
+		return error_create(ERROR_USAGE, "%s is not a number of %s", text, what);
+	*count_ret = value;
+	return NULL;
+}
+
 struct error *option_value_mode(const char *text, enum profile_mode *mode_ret)
 {
 	static const enum profile_mode modes[] = { PROFILE_WALL, PROFILE_CPU, PROFILE_OFFCPU,

@@ -23,6 +23,8 @@ struct error *option_value_rate(const char *text, double *rate_ret);
 struct error *option_value_share(const char *text, double *share_ret);
 /* A number greater than 0; @what it is the id of is for the message. */
 struct error *option_value_id(const char *what, const char *text, pid_t *id_ret);
+/* A number greater than 0; @what it is a number of is for the message. */
+struct error *option_value_count(const char *what, const char *text, uint64_t *count_ret);
 struct error *option_value_mode(const char *text, enum profile_mode *mode_ret);
 struct error *option_value_weights(const char *text, enum writer_weights *weights_ret);
 /* @text may be NULL: the default stays. */

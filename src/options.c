@@ -227,6 +227,7 @@ struct error *options_parse(int argc, char **argv, struct options *options_ret)
 
 void options_deinit(struct options *options)
 {
+	words_deinit(&options->choice.given);
 	tid_filter_deinit(&options->tids);
 	name_filter_deinit(&options->names);
 	name_filter_deinit(&options->debug_dirs);

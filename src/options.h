@@ -11,6 +11,7 @@
 #include "aggregate/symbolize.h"
 #include "base/error.h"
 #include "base/vec.h"
+#include "choice.h"
 #include "write/writer.h"
 
 enum command {
@@ -51,10 +52,15 @@ struct report_options {
 struct options {
 	enum command command;
 	const char *help_on;  /* help: the command that was named, or NULL */
-	pid_t pid;            /* 0: none given */
+	pid_t pid;            /* doctor, crosscheck; 0: none given */
+	struct choice choice; /* the other commands: which processes */
 	char **program;       /* what is launched, NULL-terminated; NULL: nothing */
 	char **files;         /* replay, report, diff: NULL-terminated */
 	uint64_t duration_ns; /* 0: until the target ends or a signal comes */
+	uint64_t delay_ns;    /* before the first sample */
+	uint64_t window_ns;   /* a file for each; 0: one for all */
+	uint64_t samples;     /* enough; 0: any number */
+	bool until_exit;      /* of the processes that were asked for, whatever their children do */
 	double rate_hz;
 	double max_overhead; /* of a thread's time that it may be held; 0: not limited */
 	const char *output;  /* NULL: standard output */

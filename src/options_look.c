@@ -14,19 +14,22 @@ static const struct option_row reverse = {
 
 static struct error *check_dump(struct options *options, const struct option_words *words)
 {
-	if (!words->rest_count && !options->pid)
-		return error_create(ERROR_USAGE, "say which process to dump: -p PID");
-	return option_no_words(words);
+	struct error *err = option_no_words(words);
+	return err ? err : option_check_choice(options);
 }
 
 const struct option_command option_dump = {
 	.name = "dump",
 	.command = COMMAND_DUMP,
-	.usage = "pysample dump -p PID [--json] [--reverse]\n",
+	.usage = "pysample dump -p TARGET [--json] [--reverse]\n",
 	.help = "print what every thread is doing now",
 	.rows =
 		(const struct option_row *const[]){
-			&option_pid,
+			&option_target,
+			&option_children_of,
+			&option_pid_file,
+			&option_wait,
+			&option_subprocesses,
 			&option_tid,
 			&option_thread_name,
 			&option_native,

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* options_record.c: the options of record. */
+#include <string.h>
+
 #include "option_row.h"
 #include "option_value.h"
 
@@ -94,22 +96,92 @@ static const struct option_row capsule_every = {
 	"capsule-every", 0, OPTION_VALUE, "N", "save only each Nth sample (default: 1)", set_every,
 };
 
+static struct error *set_delay(const char *text, struct options *options,
+			       struct option_words *words)
+{
+	return option_value_duration(text, &options->delay_ns);
+}
+static const struct option_row delay = {
+	"delay", 0, OPTION_VALUE, "TIME", "wait so long before the first sample", set_delay,
+};
+
+static struct error *set_until_exit(const char *text, struct options *options,
+				    struct option_words *words)
+{
+	options->until_exit = true;
+	return NULL;
+}
+static const struct option_row until_exit = {
+	"until-exit",
+	0,
+	OPTION_FLAG,
+	NULL,
+	"until the target ends, even if what it started runs on",
+	set_until_exit,
+};
+
+static struct error *set_samples(const char *text, struct options *options,
+				 struct option_words *words)
+{
+	return option_value_count("samples", text, &options->samples);
+}
+static const struct option_row samples = {
+	"samples", 0, OPTION_VALUE, "N", "until so many samples were taken", set_samples,
+};
+
+static struct error *set_window(const char *text, struct options *options,
+				struct option_words *words)
+{
+	return option_value_duration(text, &options->window_ns);
+}
+static const struct option_row window = {
+	"window",
+	0,
+	OPTION_VALUE,
+	"TIME",
+	"a file for each such time: %t in its name is when, %n which",
+	set_window,
+};
+
 static const struct option_row *const rows[] = {
-	&option_pid,          &option_duration,
-	&option_rate,         &option_max_overhead,
-	&option_output,       &option_format,
-	&option_threads,      &option_tid,
-	&option_thread_name,  &option_gil,
-	&option_mode,         &option_native,
-	&option_debug_dir,    &unwinder,
-	&option_idle,         &no_idle,
-	&option_no_line,      &option_full_paths,
-	&option_weights,      &no_jitter,
-	&option_nonblocking,  &save_capsules,
-	&capsule_every,       &option_push,
-	&option_push_config,  &option_push_window,
-	&option_push_timeout, &option_label,
-	&option_quiet,        NULL,
+	&option_target,
+	&option_children_of,
+	&option_pid_file,
+	&option_wait,
+	&option_subprocesses,
+	&delay,
+	&option_duration,
+	&until_exit,
+	&samples,
+	&window,
+	&option_rate,
+	&option_max_overhead,
+	&option_output,
+	&option_format,
+	&option_threads,
+	&option_tid,
+	&option_thread_name,
+	&option_gil,
+	&option_mode,
+	&option_native,
+	&option_debug_dir,
+	&unwinder,
+	&option_idle,
+	&no_idle,
+	&option_no_line,
+	&option_full_paths,
+	&option_weights,
+	&no_jitter,
+	&option_nonblocking,
+	&save_capsules,
+	&capsule_every,
+	&option_push,
+	&option_push_config,
+	&option_push_window,
+	&option_push_timeout,
+	&option_label,
+	&option_quiet,
+	NULL,
 };
 
 static struct error *take_program(struct options *options, const struct option_words *words)
@@ -129,10 +201,16 @@ static struct error *check(struct options *options, const struct option_words *w
 	struct error *err = take_program(options, words);
 	if (err)
 		return err;
-	if (!options->pid && !options->program)
-		return error_create(ERROR_USAGE, "say what to profile: -p PID, or -- PROGRAM");
-	if (options->pid && options->program)
-		return error_create(ERROR_USAGE, "-p PID and -- PROGRAM do not go together");
+	err = option_check_choice(options);
+	if (err)
+		return err;
+	if (options->until_exit && options->duration_ns)
+		return error_create(ERROR_USAGE, "--until-exit and --duration do not go together");
+	if (options->window_ns && options->push)
+		return error_create(ERROR_USAGE,
+				    "--window and --push do not go together: see --push-window");
+	if (options->window_ns && (!options->output || !strcmp(options->output, "-")))
+		return error_create(ERROR_USAGE, "--window writes several files: it needs -o FILE");
 	if (options->libunwind && !options->native)
 		return error_create(ERROR_USAGE, "--unwinder goes with --native");
 	if (options->libunwind && options->nonblocking)
@@ -159,7 +237,7 @@ static struct error *check(struct options *options, const struct option_words *w
 const struct option_command option_record = {
 	.name = "record",
 	.command = COMMAND_RECORD,
-	.usage = "pysample [record] -p PID [-d TIME] [-F HZ] [-o FILE] [OPTION]...\n"
+	.usage = "pysample [record] -p TARGET [-d TIME] [-F HZ] [-o FILE] [OPTION]...\n"
 		 "pysample [record] [OPTION]... -- PROGRAM [ARGUMENT]...\n",
 	.help = "collect stacks for a while and write a profile (default)",
 	.rows = rows,
@@ -167,10 +245,11 @@ const struct option_command option_record = {
 };
 
 static const struct option_row *const top_rows[] = {
-	&option_pid,    &option_duration,    &option_rate,  &option_max_overhead,
-	&option_tid,    &option_thread_name, &option_gil,   &option_mode,
-	&option_native, &option_debug_dir,   &option_idle,  &option_full_paths,
-	&no_jitter,     &option_nonblocking, &option_quiet, NULL,
+	&option_target,       &option_children_of, &option_pid_file, &option_wait,
+	&option_subprocesses, &option_duration,    &option_rate,     &option_max_overhead,
+	&option_tid,          &option_thread_name, &option_gil,      &option_mode,
+	&option_native,       &option_debug_dir,   &option_idle,     &option_full_paths,
+	&no_jitter,           &option_nonblocking, &option_quiet,    NULL,
 };
 
 static struct error *check_top(struct options *options, const struct option_words *words)
@@ -178,8 +257,9 @@ static struct error *check_top(struct options *options, const struct option_word
 	struct error *err = option_no_words(words);
 	if (err)
 		return err;
-	if (!options->pid)
-		return error_create(ERROR_USAGE, "say which process to look at: -p PID");
+	err = option_check_choice(options);
+	if (err)
+		return err;
 	/* Its threads are shown with their states. */
 	options->idle = true;
 	options->count_idle = words->idle == 1 || options->mode == PROFILE_OFFCPU;
@@ -191,7 +271,7 @@ static struct error *check_top(struct options *options, const struct option_word
 const struct option_command option_top = {
 	.name = "top",
 	.command = COMMAND_TOP,
-	.usage = "pysample top -p PID [-F HZ] [--native] [OPTION]...\n",
+	.usage = "pysample top -p TARGET [-F HZ] [--native] [OPTION]...\n",
 	.help = "show the busiest functions and threads, live",
 	.rows = top_rows,
 	.check = check_top,

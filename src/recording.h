@@ -22,8 +22,9 @@ struct recording {
 	struct handover *handover;   /* with --push, else NULL */
 	struct ticker ticker;
 	struct budget budget;
-	bool wants_cpu; /* CPU time is asked for, which costs a look more */
-	uint64_t start_ns, previous_tick_ns;
+	bool wants_cpu;    /* CPU time is asked for, which costs a look more */
+	uint64_t start_ns; /* of the run */
+	uint64_t previous_tick_ns;
 	struct sources sources; /* for formats that show them */
 	uint64_t mismatches;    /* samples whose native and Python frames did not fit together */
 	uint64_t sample_number;

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* session.h: the recording of a profile, from the command line to the file. */
+/*
+ * session.h: the recording of a profile, from the command line to what is made of it: a file at its end, files or messages to a
+ * server of windows, or a view.
+ */
 #pragma once
 
 #include "options.h"

@@ -144,8 +144,9 @@ static void begin_pass(struct top *top, const struct session_moment *moment)
 		top_model_again(top->model);
 		return;
 	}
-	if (top->symbolize && moment->members->count)
-		member_name_frames(moment->members->items[0]);
+	if (top->symbolize)
+		vec_foreach (member, moment->members)
+			member_name_frames(*member);
 	uint64_t run_ns = moment->recording->start_ns + profile->stats.duration_ns;
 	top->now = top_mark_now(profile, moment->over ? run_ns : moment->now_ns);
 	top->pass_ns = moment->now_ns + REDRAW_NS;

@@ -20,14 +20,14 @@ _pysample_tids() {
 
 _pysample() {
 	local current=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD - 1]} command=record words i
-	local record_options="--pid --duration --rate --max-overhead --output --format --threads --tid --thread-name --gil --mode
+	local record_options="--pid --children-of --pid-file --wait --subprocesses --delay --duration --until-exit --samples --window --rate --max-overhead --output --format --threads --tid --thread-name --gil --mode
 		--native --debug-dir --idle --no-idle --no-line --full-paths --weights --no-jitter --nonblocking --unwinder --save-capsules
 		--capsule-every --push --push-config --push-window --push-timeout --label --quiet --help --version"
-	local top_options="--pid --duration --rate --max-overhead --tid --thread-name --gil --mode --native --debug-dir --idle
+	local top_options="--pid --children-of --pid-file --wait --subprocesses --duration --rate --max-overhead --tid --thread-name --gil --mode --native --debug-dir --idle
 		--full-paths --no-jitter --nonblocking --quiet --help --version"
 	local agent_options="--name --user --cgroup --duration --rate --max-overhead --gil --mode --native --debug-dir --idle --nonblocking
 		--push --push-config --push-window --push-timeout --label --quiet --help --version"
-	local dump_options="--pid --tid --thread-name --native --debug-dir --full-paths --nonblocking --json --reverse --help --version"
+	local dump_options="--pid --children-of --pid-file --wait --subprocesses --tid --thread-name --native --debug-dir --full-paths --nonblocking --json --reverse --help --version"
 	local doctor_options="--pid --json --help --version"
 	local replay_options="--help --version"
 	local crosscheck_options="--pid --duration --rate --tid --idle --help --version"
@@ -61,7 +61,7 @@ _pysample() {
 	done
 
 	case $previous in
-	-p | --pid) words=$(_pysample_python_pids) ;;
+	-p | --pid | --children-of) words=$(_pysample_python_pids) ;;
 	-T | --tid) words=$(_pysample_tids) ;;
 	-f | --format) words="collapsed json speedscope pprof gecko flamegraph heatmap svg" ;;
 	--mode) words="wall cpu offcpu gil" ;;
@@ -69,14 +69,14 @@ _pysample() {
 	--sort) words="own total" ;;
 	--min-share) words="0.1% 1% 5%" ;;
 	--unwinder) words="table libunwind" ;;
-	-d | --duration) words="10s 30s 1m 5m" ;;
+	-d | --duration | --delay | --window) words="10s 30s 1m 5m" ;;
 	--push) words="http:// https:// grpc:// grpcs:// pyroscope+http:// pyroscope+https:// env" ;;
 	--user) words=$(compgen -u) ;;
 	--push-window) words="10s 30s 1m" ;;
 	--push-timeout) words="5s 10s 30s" ;;
 	-F | --rate) words="10 50 100 200 1000" ;;
 	--max-overhead) words="0.1% 0.5% 1% 5%" ;;
-	-o | --output | --push-config)
+	-o | --output | --push-config | --pid-file)
 		mapfile -t COMPREPLY < <(compgen -f -- "$current")
 		return
 		;;
@@ -84,7 +84,7 @@ _pysample() {
 		mapfile -t COMPREPLY < <(compgen -d -- "$current")
 		return
 		;;
-	--thread-name | --capsule-every | --lines | --callers | --label | --name | --cgroup) return ;;
+	--thread-name | --capsule-every | --lines | --callers | --label | --name | --cgroup | --wait | --samples) return ;;
 	*)
 		case $command in
 		record) words="$record_options" ;;

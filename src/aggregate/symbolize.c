@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "aggregate/glue.h"
+#include "aggregate/profile_copy.h"
 #include "image/function_name.h"
 #include "image/symbolizer.h"
 
@@ -183,12 +184,15 @@ struct rewrite {
 	enum symbolize_mode mode;
 	const struct profile *old;
 	struct profile *fresh;
-	uint32_t *path; /* frame ids of the old profile, outermost first */
+	const uint32_t *threads; /* the new number of each thread; NULL: the old one */
+	uint32_t *path;          /* frame ids of the old profile, outermost first */
 	size_t capacity;
 };
 
 static const struct address *address_of(const struct rewrite *rewrite, uint32_t function)
 {
+	if (!rewrite->symbolize)
+		return NULL;
 	size_t number = (size_t)(uintptr_t)hash_get(&rewrite->symbolize->by_function, function);
 	return number ? &rewrite->symbolize->addresses.items[number - 1] : NULL;
 }
@@ -269,6 +273,8 @@ static struct error *copy_samples(struct rewrite *rewrite)
 			return error_no_memory();
 		struct profile_sample moved = *sample;
 		moved.stack = stack;
+		if (rewrite->threads)
+			moved.thread = rewrite->threads[sample->thread];
 		if (profile_merge(rewrite->fresh, &moved))
 			return error_no_memory();
 	}
@@ -299,6 +305,30 @@ static void move_facts(struct profile *old, struct profile *fresh)
 	old->processes = (struct profile_processes){ 0 };
 	fresh->threads = old->threads;
 	old->threads = (struct profile_threads){ 0 };
+}
+
+struct error *symbolize_copy(struct symbolize *symbolize, enum symbolize_mode mode,
+			     const struct profile *profile, struct profile **copy_ret)
+{
+	_cleanup_free_ uint32_t *threads = NULL;
+	_cleanup_profile_ struct profile *fresh = NULL;
+	struct error *err = profile_create(&fresh);
+	if (!err)
+		err = profile_copy_facts(profile, fresh, &threads);
+	if (err)
+		return err;
+	struct rewrite rewrite = {
+		.symbolize = symbolize,
+		.mode = mode,
+		.old = profile,
+		.fresh = fresh,
+		.threads = threads,
+	};
+	err = copy_samples(&rewrite);
+	free(rewrite.path);
+	if (!err)
+		*copy_ret = no_cleanup(fresh);
+	return err;
 }
 
 struct error *symbolize_rewrite(struct symbolize *symbolize, enum symbolize_mode mode,

@@ -58,6 +58,12 @@ bool symbolize_label(const struct symbolize *symbolize, uint32_t function,
 		     struct symbolize_label *label_ret);
 /* True when so many images are held that symbolize_resolve should not wait for the end. */
 bool symbolize_is_full(const struct symbolize *symbolize);
+/*
+ * A copy with names, as far as they are resolved, which stands for itself: with the facts, and with those processes and threads that
+ * have samples. @symbolize may be NULL: there are no native frames.
+ */
+struct error *symbolize_copy(struct symbolize *symbolize, enum symbolize_mode mode,
+			     const struct profile *profile, struct profile **copy_ret);
 /* Replaces *@profile by one with names. On failure it stays as it is. */
 struct error *symbolize_rewrite(struct symbolize *symbolize, enum symbolize_mode mode,
 				struct profile **profile);

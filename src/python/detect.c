@@ -2,6 +2,7 @@
 /* detect.c: candidates by what modules export or hold → runtimes whose structures are alive. */
 #include "python/detect.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -449,9 +450,13 @@ static struct error *not_found(struct detection *detection)
 		detection->refused = NULL;
 		return err;
 	}
-	if (detection->asleep[0])
-		return error_create(ERROR_NOT_PYTHON, "%s, which is not initialised",
-				    detection->asleep);
+	if (detection->asleep[0]) {
+		struct error *err = error_create(ERROR_NOT_PYTHON, "%s, which is not initialised",
+						 detection->asleep);
+		if (err->code == ERROR_NOT_PYTHON)
+			err->errnum = EAGAIN;
+		return err;
+	}
 	struct module *first =
 		modules_count(detection->modules) ? modules_get(detection->modules, 0) : NULL;
 	if (first && first->error && first->error->code == ERROR_UNSUPPORTED)

@@ -39,7 +39,7 @@ struct py_runtime {
 
 /*
  * All runtimes that are initialised, after modules_update; the first is the one with most thread
- * states. The array is the caller's. ERROR_NOT_PYTHON if there is none (the message says whether a
+ * states. The array is the caller's. ERROR_NOT_PYTHON if there is none (with errnum EAGAIN if a
  * Python is there that is not initialised yet), ERROR_UNSUPPORTED if there is one but its version
  * or shape is not known.
  */

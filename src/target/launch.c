@@ -8,7 +8,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-static const int changed_signals[] = { SIGINT, SIGTERM, SIGHUP, SIGPIPE, SIGCHLD };
+static const int changed_signals[] = { SIGINT, SIGTERM, SIGHUP, SIGPIPE, SIGUSR1, SIGCHLD };
 #define CHANGED_COUNT (sizeof(changed_signals) / sizeof(changed_signals[0]))
 
 void launch_remember(struct launch_inherited *inherited)

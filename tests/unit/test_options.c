@@ -61,7 +61,8 @@ static void record_is_the_default(void **state)
 	struct options options;
 	assert_null(PARSE(&options, "-p", "12", "-d", "5s", "-F", "250", "-o", "x.json", "-t"));
 	assert_int_equal(options.command, COMMAND_RECORD);
-	assert_int_equal(options.pid, 12);
+	assert_int_equal(options.choice.given.count, 1);
+	assert_string_equal(options.choice.given.items[0], "12");
 	assert_int_equal(options.duration_ns, 5 * NS_PER_S);
 	assert_true(options.rate_hz == 250);
 	assert_string_equal(options.format->name, "json");
@@ -80,11 +81,34 @@ static void record_is_the_default(void **state)
 	options_deinit(&options);
 }
 
+static void several_processes_may_be_chosen(void **state)
+{
+	struct options options;
+	assert_null(PARSE(&options, "-p", "12", "-p", "gunicorn", "--children-of", "7"));
+	assert_int_equal(options.choice.given.count, 2);
+	assert_string_equal(options.choice.given.items[1], "gunicorn");
+	assert_int_equal(options.choice.children_of, 7);
+	assert_false(choice_is_one_process(&options.choice));
+	options_deinit(&options);
+
+	assert_null(PARSE(&options, "--pid-file", "run.pid", "--delay", "10s", "--samples", "500"));
+	assert_string_equal(options.choice.pid_file, "run.pid");
+	assert_true(choice_is_one_process(&options.choice));
+	assert_int_equal(options.delay_ns, 10 * NS_PER_S);
+	assert_int_equal(options.samples, 500);
+	options_deinit(&options);
+
+	assert_null(PARSE(&options, "dump", "--wait", "celery", "--subprocesses"));
+	assert_string_equal(options.choice.wait, "celery");
+	assert_false(choice_is_one_process(&options.choice));
+	options_deinit(&options);
+}
+
 static void a_program_comes_after_dashes(void **state)
 {
 	struct options options;
 	assert_null(PARSE(&options, "-F", "50", "--", "python", "-d", "x"));
-	assert_int_equal(options.pid, 0);
+	assert_int_equal(options.choice.given.count, 0);
 	assert_string_equal(options.program[0], "python");
 	assert_string_equal(options.program[1], "-d");
 	assert_string_equal(options.program[2], "x");
@@ -110,8 +134,17 @@ static void what_is_wrong_is_named(void **state)
 		char *words[6];
 		const char *named;
 	} rows[] = {
-		{ { "-p", "abc" }, "abc" },
+		{ { "-p", "" }, "-p" },
 		{ { "-p", "0" }, "0" },
+		{ { "-p", "99999999999" }, "99999999999" },
+		{ { "--children-of", "name" }, "name" },
+		{ { "--wait", "" }, "--wait" },
+		{ { "--wait", "x", "--", "python" }, "--" },
+		{ { "-p", "1", "--samples", "0" }, "0" },
+		{ { "-p", "1", "--samples", "many" }, "many" },
+		{ { "-p", "1", "--delay", "x" }, "x" },
+		{ { "-p", "1", "--window", "1s" }, "-o" },
+		{ { "-p", "1", "--until-exit", "-d", "1s" }, "--until-exit" },
 		{ { "-p", "1", "-F", "0" }, "0" },
 		{ { "-p", "1", "-F", "1e9" }, "1e9" },
 		{ { "-p", "1", "--mode", "fast" }, "fast" },
@@ -154,6 +187,7 @@ int main(void)
 		cmocka_unit_test(durations_have_units),
 		cmocka_unit_test(what_is_no_duration_is_refused),
 		cmocka_unit_test(record_is_the_default),
+		cmocka_unit_test(several_processes_may_be_chosen),
 		cmocka_unit_test(a_program_comes_after_dashes),
 		cmocka_unit_test(off_cpu_time_is_that_of_sleepers),
 		cmocka_unit_test(what_is_wrong_is_named),
