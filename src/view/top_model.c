@@ -5,35 +5,44 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/strbuf.h"
-
 /* Passes that are recent; more than one makes in TOP_RECENT_NS at four a second. */
 #define SLICES 64
 
-/* In the map of frames to rows. */
-#define ROW_UNKNOWN 0u
-#define ROW_NONE    UINT32_MAX /* the frame has no row */
-
-struct weight {
+struct time {
 	uint64_t ns; /* by the profile's mode */
 	uint64_t wall_ns;
 };
 
+/* What is to be added to the times of rows. */
+struct weight {
+	uint64_t recent_ns;
+	uint64_t all_ns;
+};
+
 /* What was taken in of a sample of the profile. */
 struct taken {
-	struct weight seen;
-	struct weight base; /* of it, before the last reset */
-	struct weight recent;
+	struct time seen;
+	struct time base; /* of it, before the last reset */
+	struct time recent;
 };
 
 struct delta {
 	uint32_t sample;
-	struct weight weight;
+	struct time time;
 };
 
+enum place { PLACE_UNKNOWN, PLACE_OUTERMOST, PLACE_INNER };
+
+/* A stack of the profile. Weights are 0 between two passes. */
+struct node {
+	struct weight through; /* of all samples that end here or further in */
+	struct weight leaf;    /* of those that have only native frames further in */
+	enum place place;      /* of the function of its frame among its callers */
+};
+
+DEFINE_VEC(struct node_vec, node_vec, struct node)
 DEFINE_VEC(struct taken_vec, taken_vec, struct taken)
 DEFINE_VEC(struct delta_vec, delta_vec, struct delta)
-DEFINE_VEC(struct row_map, row_map, uint32_t)
 
 /* What one pass brought. */
 struct slice {
@@ -41,30 +50,27 @@ struct slice {
 	struct delta_vec deltas;
 };
 
-enum phase { PHASE_DONE, PHASE_EXPIRE, PHASE_SCAN, PHASE_AGAIN };
+enum phase { PHASE_DONE, PHASE_EXPIRE, PHASE_SCAN, PHASE_AGAIN, PHASE_SWEEP };
 
 struct top_model {
 	const struct profile *profile;
-	struct top_namer namer;
-	struct top_settings settings;
+	struct top_table table;
 	bool settings_changed, reset, failed;
 
-	struct intern keys; /* of rows: the id is the row */
-	struct top_rows rows;
-	struct row_map row_of_frame; /* row + 1, ROW_UNKNOWN or ROW_NONE */
 	struct top_threads threads;
 	struct taken_vec taken; /* by sample */
+	struct node_vec nodes;  /* by stack */
 	struct slice slices[SLICES];
-	size_t first, count; /* of the slices; the last one is being filled */
-	struct weight recent, all;
+	size_t first, count;   /* of the slices; the last one is being filled */
+	struct weight counted; /* under these settings */
 
 	enum phase phase;
 	bool anew; /* this pass counts everything anew */
 	bool gap;  /* what it brings is too old to be recent */
 	uint64_t begin_ns, previous_ns;
 	size_t cursor, end; /* samples */
-	uint64_t visit;
-	size_t walked;
+	size_t sweep;       /* stacks from 0 up to here have weights to pass on */
+	size_t visits;      /* in this step */
 };
 
 struct error *top_model_create(struct top_model **model_ret)
@@ -72,18 +78,17 @@ struct error *top_model_create(struct top_model **model_ret)
 	struct top_model *model = calloc(1, sizeof(*model));
 	if (!model)
 		return error_no_memory();
-	model->settings.process = PROFILE_NONE;
+	model->table.settings.process = PROFILE_NONE;
 	*model_ret = model;
 	return NULL;
 }
 
 void top_model_destroy(struct top_model *model)
 {
-	intern_deinit(&model->keys);
-	top_rows_deinit(&model->rows);
-	row_map_deinit(&model->row_of_frame);
+	top_table_deinit(&model->table);
 	top_threads_deinit(&model->threads);
 	taken_vec_deinit(&model->taken);
+	node_vec_deinit(&model->nodes);
 	for (size_t i = 0; i < SLICES; i++)
 		delta_vec_deinit(&model->slices[i].deltas);
 	free(model);
@@ -91,17 +96,17 @@ void top_model_destroy(struct top_model *model)
 
 void top_model_set_namer(struct top_model *model, const struct top_namer *namer)
 {
-	model->namer = *namer;
+	model->table.namer = *namer;
 }
 
 const struct top_settings *top_model_settings(const struct top_model *model)
 {
-	return &model->settings;
+	return &model->table.settings;
 }
 
 void top_model_set(struct top_model *model, const struct top_settings *settings)
 {
-	model->settings = *settings;
+	model->table.settings = *settings;
 	model->settings_changed = true;
 }
 
@@ -110,122 +115,108 @@ void top_model_reset(struct top_model *model)
 	model->reset = true;
 }
 
-/* ---- rows ---- */
-
-/* What a row is made from; false: the frame has none. */
-static bool describe(const struct top_model *model, const struct profile_frame *frame,
-		     char room[32], struct top_row *row)
-{
-	const struct profile *profile = model->profile;
-	const struct profile_function *function = &profile->functions.items[frame->function];
-	*row = (struct top_row){
-		.name = intern_text(&profile->strings, function->name),
-		.file = function->file,
-		.line = model->settings.by_line ? frame->line : function->firstlineno,
-		.kind = function->kind,
-	};
-	switch (function->kind) {
-	case PROFILE_PYTHON:
-		return true;
-	case PROFILE_MARKER:
-		return false;
-	case PROFILE_NATIVE:
-		break;
-	}
-	if (!model->settings.native)
-		return false;
-	return !model->namer.name ||
-	       model->namer.name(model->namer.data, frame->function, room, &row->name);
-}
-
-static uint32_t make_row(struct top_model *model, const struct profile_frame *frame)
-{
-	char room[32];
-	struct top_row row;
-	if (!describe(model, frame, room, &row))
-		return ROW_NONE;
-	_cleanup_strbuf_ struct strbuf key = { 0 };
-	/* Functions of one name in one file differ by where they begin. */
-	uint32_t begin = model->profile->functions.items[frame->function].firstlineno;
-	strbuf_addf(&key, "%u %u %u %d ", row.file, begin, row.line, row.kind);
-	size_t start = key.length;
-	strbuf_adds(&key, row.name);
-	if (key.failed)
-		return ROW_NONE;
-	uint32_t id = intern_add(&model->keys, key.text);
-	if (id == INTERN_NONE)
-		return ROW_NONE;
-	if (id == model->rows.count) {
-		struct top_row *slot = top_rows_append(&model->rows);
-		if (!slot)
-			return ROW_NONE;
-		*slot = row;
-		slot->name = intern_text(&model->keys, id) + start;
-	}
-	return id < model->rows.count ? id + 1 : ROW_NONE;
-}
-
-static uint32_t row_of(const struct top_model *model, uint32_t frame)
-{
-	return frame < model->row_of_frame.count ? model->row_of_frame.items[frame] : ROW_UNKNOWN;
-}
-
-/* The frames up to now have a place in the map. */
-static bool reserve_map(struct top_model *model)
-{
-	size_t need = model->profile->frames.count, had = model->row_of_frame.count;
-	if (need <= had)
-		return true;
-	if (!row_map_reserve(&model->row_of_frame, need))
-		return false;
-	memset(model->row_of_frame.items + had, 0,
-	       (need - had) * sizeof(*model->row_of_frame.items));
-	model->row_of_frame.count = need;
-	return true;
-}
-
-static struct top_row *find_row(struct top_model *model, uint32_t frame)
-{
-	uint32_t *place = &model->row_of_frame.items[frame];
-	if (*place == ROW_UNKNOWN)
-		*place = make_row(model, &model->profile->frames.items[frame]);
-	return *place == ROW_NONE ? NULL : &model->rows.items[*place - 1];
-}
-
 static bool is_native(const struct profile *profile, uint32_t frame)
 {
 	uint32_t function = profile->frames.items[frame].function;
 	return profile->functions.items[function].kind == PROFILE_NATIVE;
 }
 
-/* Adds (or with a wrapped-around number takes away) times of a stack. */
-static void add_stack(struct top_model *model, uint32_t stack, uint64_t recent_ns, uint64_t all_ns)
+/* ---- times of rows ---- */
+
+static struct weight sum(struct weight a, struct weight b)
+{
+	return (struct weight){ a.recent_ns + b.recent_ns, a.all_ns + b.all_ns };
+}
+
+static bool is_nothing(struct weight weight)
+{
+	return !weight.recent_ns && !weight.all_ns;
+}
+
+/* The row that has the own time of @stack: that of its innermost frame that has one. */
+static struct top_row *own_row(struct top_model *model, uint32_t stack)
 {
 	const struct profile *profile = model->profile;
-	bool innermost = true, below_python = true;
-	model->visit++;
+	bool below_python = true;
 	for (uint32_t at = stack; at != PROFILE_NONE; at = profile->stacks.items[at].parent) {
 		uint32_t frame = profile->stacks.items[at].frame;
-		model->walked++;
+		model->visits++;
 		if (!is_native(profile, frame))
 			below_python = false;
-		else if (model->settings.native_leaf && !below_python)
+		else if (model->table.settings.native_leaf && !below_python)
 			continue;
-		struct top_row *row = find_row(model, frame);
-		if (!row)
-			continue;
-		if (innermost) {
-			row->recent.own_ns += recent_ns;
-			row->all.own_ns += all_ns;
-		}
-		innermost = false;
-		/* Recursion: a function is in a stack once. */
-		if (row->visit == model->visit)
-			continue;
-		row->visit = model->visit;
-		row->recent.total_ns += recent_ns;
-		row->all.total_ns += all_ns;
+		struct top_row *row = top_table_row(&model->table, model->profile, frame);
+		if (row)
+			return row;
 	}
+	return NULL;
+}
+
+/* Adds (with wrapped-around numbers: takes away) what counts for @stack; the rest of it is done by the sweep. */
+static void add_stack(struct top_model *model, uint32_t stack, struct weight weight)
+{
+	struct top_row *row = own_row(model, stack);
+	if (!row)
+		return;
+	row->recent.own_ns += weight.recent_ns;
+	row->all.own_ns += weight.all_ns;
+	struct node *node = &model->nodes.items[stack];
+	node->through = sum(node->through, weight);
+	node->leaf = sum(node->leaf, weight);
+	if (stack >= model->sweep)
+		model->sweep = (size_t)stack + 1;
+}
+
+/*
+ * Recursion: a function counts once for a stack, at its outermost place. With native_leaf a run of native frames is looked at by
+ * itself, since only the innermost run counts.
+ */
+static bool find_outermost(struct top_model *model, uint32_t stack, const struct top_row *row)
+{
+	const struct profile *profile = model->profile;
+	bool run = model->table.settings.native_leaf && row->kind == PROFILE_NATIVE;
+	uint32_t at = profile->stacks.items[stack].parent;
+	for (; at != PROFILE_NONE; at = profile->stacks.items[at].parent) {
+		uint32_t frame = profile->stacks.items[at].frame;
+		model->visits++;
+		if (run && !is_native(profile, frame))
+			return true;
+		if (top_table_row(&model->table, model->profile, frame) == row)
+			return false;
+	}
+	return true;
+}
+
+static bool is_outermost(struct top_model *model, uint32_t stack, const struct top_row *row)
+{
+	struct node *node = &model->nodes.items[stack];
+	if (node->place == PLACE_UNKNOWN)
+		node->place = find_outermost(model, stack, row) ? PLACE_OUTERMOST : PLACE_INNER;
+	return node->place == PLACE_OUTERMOST;
+}
+
+/* What came to a stack goes to its row, and on to the stack of its caller. */
+static void pass_on(struct top_model *model, uint32_t stack)
+{
+	const struct profile_stack *place = &model->profile->stacks.items[stack];
+	struct node *node = &model->nodes.items[stack];
+	bool native = is_native(model->profile, place->frame);
+	struct weight weight =
+		model->table.settings.native_leaf && native ? node->leaf : node->through;
+	struct top_row *row = is_nothing(weight)
+				      ? NULL
+				      : top_table_row(&model->table, model->profile, place->frame);
+	if (row && is_outermost(model, stack, row)) {
+		row->recent.total_ns += weight.recent_ns;
+		row->all.total_ns += weight.all_ns;
+	}
+	if (place->parent != PROFILE_NONE) {
+		struct node *parent = &model->nodes.items[place->parent];
+		parent->through = sum(parent->through, node->through);
+		if (native)
+			parent->leaf = sum(parent->leaf, node->leaf);
+	}
+	node->through = node->leaf = (struct weight){ 0 };
 }
 
 static void add_activity(struct top_activity *activity, unsigned flags, uint64_t wall_ns)
@@ -240,37 +231,38 @@ static void add_activity(struct top_activity *activity, unsigned flags, uint64_t
 
 static bool counts(const struct top_model *model, const struct profile_sample *sample)
 {
-	if ((sample->flags & PROFILE_IDLE) && !model->settings.idle)
+	if ((sample->flags & PROFILE_IDLE) && !model->table.settings.idle)
 		return false;
-	return model->settings.process == PROFILE_NONE ||
-	       model->profile->threads.items[sample->thread].process == model->settings.process;
+	return model->table.settings.process == PROFILE_NONE ||
+	       model->profile->threads.items[sample->thread].process ==
+		       model->table.settings.process;
 }
 
 static void add_sample(struct top_model *model, const struct profile_sample *sample,
-		       struct weight recent, struct weight all)
+		       struct time recent, struct time all)
 {
 	struct top_thread *thread = &model->threads.items[sample->thread];
+	struct weight weight = { recent.ns, all.ns };
 	add_activity(&thread->recent, sample->flags, recent.wall_ns);
 	add_activity(&thread->all, sample->flags, all.wall_ns);
-	model->walked++;
+	model->visits++;
 	if (!counts(model, sample))
 		return;
-	model->recent.ns += recent.ns;
-	model->all.ns += all.ns;
-	if (recent.ns || all.ns)
-		add_stack(model, sample->stack, recent.ns, all.ns);
+	model->counted = sum(model->counted, weight);
+	if (!is_nothing(weight) && sample->stack != PROFILE_NONE)
+		add_stack(model, sample->stack, weight);
 }
 
 /* ---- passes ---- */
 
-static struct weight difference(struct weight a, struct weight b)
+static struct time difference(struct time a, struct time b)
 {
-	return (struct weight){ a.ns - b.ns, a.wall_ns - b.wall_ns };
+	return (struct time){ a.ns - b.ns, a.wall_ns - b.wall_ns };
 }
 
-static struct weight sum(struct weight a, struct weight b)
+static struct time total(struct time a, struct time b)
 {
-	return (struct weight){ a.ns + b.ns, a.wall_ns + b.wall_ns };
+	return (struct time){ a.ns + b.ns, a.wall_ns + b.wall_ns };
 }
 
 static bool reserve(struct top_model *model)
@@ -279,31 +271,36 @@ static bool reserve(struct top_model *model)
 	while (model->taken.count < profile->samples.count)
 		if (!taken_vec_append(&model->taken))
 			return false;
+	while (model->nodes.count < profile->stacks.count)
+		if (!node_vec_append(&model->nodes))
+			return false;
 	while (model->threads.count < profile->threads.count) {
 		struct top_thread *thread = top_threads_append(&model->threads);
 		if (!thread)
 			return false;
 		thread->stack = PROFILE_NONE;
 	}
-	return reserve_map(model);
+	return top_table_reserve(&model->table, profile);
 }
 
 static void clear_counts(struct top_model *model)
 {
-	model->recent = model->all = (struct weight){ 0 };
-	vec_foreach (row, &model->rows)
+	model->counted = (struct weight){ 0 };
+	vec_foreach (row, &model->table.rows)
 		row->recent = row->all = (struct top_times){ 0 };
 	vec_foreach (thread, &model->threads)
 		thread->recent = thread->all = (struct top_activity){ 0 };
+	/* Where a pass was broken off there are some. */
+	vec_foreach (node, &model->nodes)
+		node->through = node->leaf = (struct weight){ 0 };
 }
 
 /* Other settings can make other rows. */
 static void clear_rows(struct top_model *model)
 {
-	intern_deinit(&model->keys);
-	model->keys = (struct intern){ 0 };
-	model->rows.count = 0;
-	model->row_of_frame.count = 0;
+	top_table_clear(&model->table);
+	vec_foreach (node, &model->nodes)
+		node->place = PLACE_UNKNOWN;
 }
 
 static void open_slice(struct top_model *model)
@@ -329,7 +326,7 @@ static void prepare(struct top_model *model)
 		clear_counts(model);
 	if (!reserve(model))
 		model->failed = true;
-	model->cursor = 0;
+	model->cursor = model->sweep = 0;
 }
 
 void top_model_begin(struct top_model *model, const struct profile *profile, uint64_t now_ns)
@@ -354,7 +351,7 @@ void top_model_again(struct top_model *model)
 
 static bool is_full(const struct top_model *model)
 {
-	return model->walked >= TOP_STEP_FRAMES;
+	return model->visits >= TOP_STEP_VISITS;
 }
 
 /* Takes what is not recent any more away. True when there is no more of it. */
@@ -368,13 +365,13 @@ static bool expire(struct top_model *model)
 			if (is_full(model))
 				return false;
 			struct delta delta = slice->deltas.items[--slice->deltas.count];
-			struct weight *recent = &model->taken.items[delta.sample].recent;
-			*recent = difference(*recent, delta.weight);
-			model->walked++;
+			struct time *recent = &model->taken.items[delta.sample].recent;
+			*recent = difference(*recent, delta.time);
+			model->visits++;
 			if (!model->anew)
 				add_sample(model, &model->profile->samples.items[delta.sample],
-					   difference((struct weight){ 0 }, delta.weight),
-					   (struct weight){ 0 });
+					   difference((struct time){ 0 }, delta.time),
+					   (struct time){ 0 });
 		}
 		model->first = (model->first + 1) % SLICES;
 		model->count--;
@@ -399,8 +396,8 @@ static void take_in(struct top_model *model, uint32_t id)
 {
 	const struct profile_sample *sample = &model->profile->samples.items[id];
 	struct taken *taken = &model->taken.items[id];
-	struct weight now = { profile_weight_ns(model->profile, sample), sample->wall_ns };
-	struct weight fresh = difference(now, taken->seen), recent = { 0 };
+	struct time now = { profile_weight_ns(model->profile, sample), sample->wall_ns };
+	struct time fresh = difference(now, taken->seen), recent = { 0 };
 	bool changed = fresh.ns || fresh.wall_ns;
 	if (changed && !model->gap) {
 		struct slice *slice = &model->slices[(model->first + model->count - 1) % SLICES];
@@ -413,7 +410,7 @@ static void take_in(struct top_model *model, uint32_t id)
 		recent = fresh;
 	}
 	taken->seen = now;
-	taken->recent = sum(taken->recent, recent);
+	taken->recent = total(taken->recent, recent);
 	if (changed)
 		note_stack(model, sample, fresh.wall_ns);
 	if (model->anew)
@@ -430,26 +427,50 @@ static void count_again(struct top_model *model, uint32_t id)
 			   difference(taken->seen, taken->base));
 }
 
+/* True at the end. Samples without news count as visits too: there may be millions. */
+static bool scan(struct top_model *model)
+{
+	for (; model->cursor < model->end && !is_full(model); model->cursor++) {
+		if (model->phase == PHASE_AGAIN)
+			count_again(model, (uint32_t)model->cursor);
+		else
+			take_in(model, (uint32_t)model->cursor);
+		model->visits += model->cursor % 16 == 0;
+	}
+	return model->cursor == model->end;
+}
+
+/* True at the end. Callers have lower numbers than what they call. */
+static bool sweep(struct top_model *model)
+{
+	for (; model->sweep && !is_full(model); model->sweep--) {
+		const struct node *node = &model->nodes.items[model->sweep - 1];
+		model->visits += model->sweep % 16 == 0;
+		if (is_nothing(node->through) && is_nothing(node->leaf))
+			continue;
+		model->visits++;
+		pass_on(model, (uint32_t)(model->sweep - 1));
+	}
+	return !model->sweep;
+}
+
 bool top_model_step(struct top_model *model)
 {
-	model->walked = 0;
+	model->visits = 0;
+	if (model->failed)
+		model->phase = PHASE_DONE;
 	if (model->phase == PHASE_EXPIRE) {
 		if (!expire(model))
 			return false;
 		open_slice(model);
 		model->phase = PHASE_SCAN;
 	}
-	if (model->phase == PHASE_DONE)
-		return true;
-	/* Samples without news count too: there may be millions. */
-	for (; model->cursor < model->end && !is_full(model) && !model->failed; model->cursor++) {
-		if (model->phase == PHASE_AGAIN)
-			count_again(model, (uint32_t)model->cursor);
-		else
-			take_in(model, (uint32_t)model->cursor);
-		model->walked += model->cursor % 16 == 0;
+	if (model->phase == PHASE_SCAN || model->phase == PHASE_AGAIN) {
+		if (!scan(model))
+			return false;
+		model->phase = PHASE_SWEEP;
 	}
-	if (model->cursor < model->end && !model->failed)
+	if (model->phase == PHASE_SWEEP && !sweep(model))
 		return false;
 	model->phase = PHASE_DONE;
 	return true;
@@ -464,12 +485,12 @@ bool top_model_failed(const struct top_model *model)
 
 uint64_t top_model_recent_ns(const struct top_model *model)
 {
-	return model->recent.ns;
+	return model->counted.recent_ns;
 }
 
 uint64_t top_model_all_ns(const struct top_model *model)
 {
-	return model->all.ns;
+	return model->counted.all_ns;
 }
 
 uint64_t top_model_window_ns(const struct top_model *model)
@@ -479,7 +500,7 @@ uint64_t top_model_window_ns(const struct top_model *model)
 
 const struct top_rows *top_model_rows(const struct top_model *model)
 {
-	return &model->rows;
+	return &model->table.rows;
 }
 
 const struct top_threads *top_model_threads(const struct top_model *model)
@@ -498,9 +519,10 @@ const struct top_row *top_model_leaf(const struct top_model *model, uint32_t sta
 	if (!profile || stack == PROFILE_NONE || stack >= profile->stacks.count)
 		return NULL;
 	for (uint32_t at = stack; at != PROFILE_NONE; at = profile->stacks.items[at].parent) {
-		uint32_t row = row_of(model, profile->stacks.items[at].frame);
-		if (row != ROW_UNKNOWN && row != ROW_NONE)
-			return &model->rows.items[row - 1];
+		const struct top_row *row =
+			top_table_known_row(&model->table, profile->stacks.items[at].frame);
+		if (row)
+			return row;
 	}
 	return NULL;
 }

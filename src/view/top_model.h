@@ -13,28 +13,13 @@
 
 #include "aggregate/profile.h"
 #include "base/error.h"
-#include "base/intern.h"
 #include "base/vec.h"
+#include "view/top_table.h"
 
 /* How far back "recent" reaches. */
 #define TOP_RECENT_NS (UINT64_C(5) * 1000 * 1000 * 1000)
-/* Frames that a step walks: about a millisecond. */
-#define TOP_STEP_FRAMES 100000
-
-struct top_times {
-	uint64_t own_ns;
-	uint64_t total_ns;
-};
-
-/* A function, or with by_line a line of one. */
-struct top_row {
-	const char *name;
-	uint32_t file; /* string id of the profile; PROFILE_NONE: none */
-	uint32_t line; /* of the function's beginning, with by_line that of the row; 0: unknown */
-	enum profile_kind kind;
-	struct top_times recent, all;
-	uint64_t visit; /* private: the last stack that it was found in */
-};
+/* Samples and stacks that a step visits: about a millisecond. */
+#define TOP_STEP_VISITS 20000
 
 /* Wall time of a thread by what it was seen doing. */
 struct top_activity {
@@ -51,23 +36,7 @@ struct top_thread {
 	uint64_t seen_ns;  /* and the begin of that pass: the last one that found it */
 };
 
-DEFINE_VEC(struct top_rows, top_rows, struct top_row)
 DEFINE_VEC(struct top_threads, top_threads, struct top_thread)
-
-struct top_settings {
-	bool by_line;
-	bool idle;   /* times of sleeping threads count for functions too */
-	bool native; /* rows for native frames; without them their time is that of their callers */
-	bool native_leaf; /* only for those called by the innermost Python frame */
-	uint32_t process; /* only its functions; PROFILE_NONE: those of all */
-};
-
-/* Names of native functions, which a profile in the making does not have. */
-struct top_namer {
-	/* False: no row is made for the function. @room holds a name that has to be put together. */
-	bool (*name)(void *data, uint32_t function, char room[32], const char **name_ret);
-	void *data;
-};
 
 struct top_model;
 

@@ -128,6 +128,24 @@ static void recursion_counts_once_in_total(void **state)
 	assert_all(f, "work", 10, 5, 5);
 }
 
+/* f → c → f → c: with leaf, only the inner c is a row's time, and it is not lost for the outer one's sake. */
+static void recursion_through_native_frames_counts_once(void **state)
+{
+	struct fixture *f = *state;
+	struct top_settings settings = { .native = true, .process = PROFILE_NONE };
+	top_model_set(f->model, &settings);
+	ADD(f, f->main_thread, 0, 5, f->work, f->c, f->work, f->c, f->c);
+	ADD(f, f->main_thread, 0, 2, f->work, f->c, f->work);
+	pass(f, S);
+	assert_all(f, "0/x", 0, 5, 7);
+	assert_all(f, "work", 10, 2, 7);
+	settings.native_leaf = true;
+	top_model_set(f->model, &settings);
+	again(f);
+	assert_all(f, "0/x", 0, 5, 5);
+	assert_all(f, "work", 10, 2, 7);
+}
+
 static void what_is_older_than_five_seconds_is_not_recent(void **state)
 {
 	struct fixture *f = *state;
@@ -235,7 +253,8 @@ static void only_the_innermost_native_frames_with_leaf(void **state)
 	top_model_set(f->model, &settings);
 	ADD(f, f->main_thread, 0, 7, f->c, f->main);
 	pass(f, S);
-	assert_null(row(f, "0/x", 0));
+	assert_all(f, "main", 1, 7, 7);
+	assert_all(f, "0/x", 0, 0, 0);
 	ADD(f, f->main_thread, 0, 2, f->main, f->c);
 	pass(f, 2 * S);
 	assert_all(f, "0/x", 0, 2, 2);
@@ -284,24 +303,38 @@ static void counting_again_takes_nothing_new_in(void **state)
 	assert_all(f, "work", 10, 2, 2);
 }
 
-/* A hundred thousand frames a step: 200 stacks of 2000 frames need more than one. */
+/* Twenty thousand visits a step: 50000 samples, and as many stacks, need more than one. */
 static void a_long_pass_is_cut_into_steps(void **state)
 {
 	struct fixture *f = *state;
-	uint32_t frames[2000];
-	for (uint32_t i = 0; i < 200; i++) {
-		for (uint32_t j = 0; j < 2000; j++)
-			frames[j] = f->work;
-		frames[1999] = profile_frame(f->profile, f->profile->frames.items[f->main].function,
-					     100 + i);
-		add(f, f->main_thread, 0, 1, frames, 2000);
-	}
-	assert_in_range(pass(f, S), 4, 6);
-	assert_all(f, "work", 10, 0, 200);
-	assert_all(f, "main", 1, 200, 200);
-	assert_in_range(pass(f, 7 * S), 4, 6);
+	uint32_t function = f->profile->frames.items[f->work].function;
+	for (uint32_t i = 0; i < 50000; i++)
+		ADD(f, f->main_thread, 0, 1, f->main, profile_frame(f->profile, function, 100 + i));
+	assert_in_range(pass(f, S), 5, 12);
+	assert_all(f, "work", 10, 50000, 50000);
+	assert_all(f, "main", 1, 0, 50000);
+	ADD(f, f->main_thread, 0, 3, f->main);
+	assert_in_range(pass(f, 7 * S), 5, 12);
 	assert_recent(f, "work", 10, 0, 0);
-	assert_all(f, "main", 1, 200, 200);
+	assert_all(f, "main", 1, 3, 50003);
+}
+
+/* As when a person changes the settings while there is much to count. */
+static void a_pass_that_is_broken_off_leaves_nothing(void **state)
+{
+	struct fixture *f = *state;
+	uint32_t function = f->profile->frames.items[f->work].function;
+	for (uint32_t i = 0; i < 50000; i++)
+		ADD(f, f->main_thread, 0, 1, f->main, profile_frame(f->profile, function, 100 + i));
+	for (int steps = 1; steps < 6; steps++) {
+		top_model_begin(f->model, f->profile, S);
+		for (int i = 0; i < steps; i++)
+			assert_false(top_model_step(f->model));
+		pass(f, S);
+		assert_all(f, "main", 1, 0, 50000);
+		assert_recent(f, "work", 10, 50000, 50000);
+		top_model_set(f->model, top_model_settings(f->model));
+	}
 }
 
 static void times_are_weighed_by_the_mode(void **state)
@@ -410,6 +443,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(own_time_is_the_innermost_functions),
 		TEST(recursion_counts_once_in_total),
+		TEST(recursion_through_native_frames_counts_once),
 		TEST(what_is_older_than_five_seconds_is_not_recent),
 		TEST(what_came_in_over_a_long_gap_is_not_recent),
 		TEST(a_line_has_a_row_of_its_own_when_asked_for),
@@ -420,6 +454,7 @@ int main(void)
 		TEST(since_the_start_begins_anew_with_a_reset),
 		TEST(counting_again_takes_nothing_new_in),
 		TEST(a_long_pass_is_cut_into_steps),
+		TEST(a_pass_that_is_broken_off_leaves_nothing),
 		TEST(times_are_weighed_by_the_mode),
 		TEST(rows_are_sorted_by_the_column),
 		TEST(a_filter_looks_at_names_and_files),
