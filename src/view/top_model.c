@@ -133,19 +133,14 @@ static bool is_nothing(struct weight weight)
 	return !weight.recent_ns && !weight.all_ns;
 }
 
-/* The row that has the own time of @stack: that of its innermost frame that has one. */
+/* The row that has the own time of @stack: that of its innermost frame that has one. Frames of Python have. */
 static struct top_row *own_row(struct top_model *model, uint32_t stack)
 {
 	const struct profile *profile = model->profile;
-	bool below_python = true;
 	for (uint32_t at = stack; at != PROFILE_NONE; at = profile->stacks.items[at].parent) {
-		uint32_t frame = profile->stacks.items[at].frame;
 		model->visits++;
-		if (!is_native(profile, frame))
-			below_python = false;
-		else if (model->table.settings.native_leaf && !below_python)
-			continue;
-		struct top_row *row = top_table_row(&model->table, model->profile, frame);
+		struct top_row *row =
+			top_table_row(&model->table, profile, profile->stacks.items[at].frame);
 		if (row)
 			return row;
 	}
