@@ -23,7 +23,10 @@ static struct error *check_terminal(void)
 #include <term.h>
 #include <termios.h>
 
+#include "view/terminfo.h"
+
 static struct {
+	const char *type;
 	SCREEN *screen; /* NULL: not open */
 	bool colors;
 	bool gone;
@@ -35,14 +38,30 @@ static struct {
 
 static const int deadly[] = { SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGABRT, SIGSYS, SIGQUIT };
 
+/*
+ * A system that describes no terminal at all, not even the most usual one, as a root folder with
+ * little in it, gets our description.
+ */
+static bool is_described(const char *type)
+{
+	int known = 0;
+	terminal.type = type;
+	if (setupterm(type, STDOUT_FILENO, &known) == OK)
+		return true;
+	if (!*type || strcmp(type, "dumb") == 0 || setupterm("xterm", STDOUT_FILENO, &known) == OK)
+		return false;
+	terminal.type = TERMINFO_NAME;
+	setenv("TERMINFO", terminfo_fallback, 1);
+	return setupterm(TERMINFO_NAME, STDOUT_FILENO, &known) == OK;
+}
+
 struct error *top_screen_check(void)
 {
 	struct error *err = check_terminal();
 	if (err)
 		return err;
-	int known;
 	const char *type = getenv("TERM");
-	if (type && setupterm(type, STDOUT_FILENO, &known) == OK)
+	if (type && is_described(type))
 		return NULL;
 	return error_create(ERROR_USAGE,
 			    "top does not know how to draw on a terminal of type \"%s\"",
@@ -117,7 +136,7 @@ struct error *top_screen_open(void)
 		return err;
 	setlocale(LC_CTYPE, "");
 	tcgetattr(STDIN_FILENO, &terminal.modes);
-	terminal.screen = newterm(NULL, stdout, stdin);
+	terminal.screen = newterm(terminal.type, stdout, stdin);
 	if (!terminal.screen)
 		return error_create(ERROR_OTHER, "the terminal can not be set up");
 	terminal.gone = false;

@@ -10,6 +10,7 @@ import pytest
 import places
 import runs
 import targets
+import terminal
 
 
 @pytest.fixture
@@ -97,4 +98,15 @@ def test_musl_target_from_here(built_as, static, monkeypatch):
             assert runs.share(stacks, "spin_%d" % number) > 5
         of_thread = [frames for frames in stacks if "spin_1" in runs.names([frames])]
         assert {frames[0] for frames in of_thread} == {of_thread[0][0]}, "spin_1 is in stacks of several threads"
+        target.finish()
+
+
+def test_live_view_where_no_terminal_is_described(empty_root, usual_python):
+    """No terminfo in there: the binary has a description of its own."""
+    assert not (empty_root / "usr").exists()
+    with targets.python(usual_python, "busy.py") as target:
+        with terminal.running(*places.in_root(empty_root), "/pysample", "top", "-p", target.pid) as screen:
+            screen.wait_text("leaf")
+            screen.press("q")
+            assert screen.wait_exit() == 0
         target.finish()

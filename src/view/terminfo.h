@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * terminfo.h: a terminal that is described in the program itself, in the notation that ncurses takes
+ * in the environment variable TERMINFO. Written by contrib/gen-terminfo.
+ */
+#pragma once
+
+#define TERMINFO_NAME "pysample-fallback"
+
+static const char terminfo_fallback[] =
+	"b64:GgE9AA8ADwBpARUBcHlzYW1wbGUtZmFsbGJhY2t8d2hhdCB0aGUgdGVybWluYWxzIG9mIHRvZGF5"
+	"IGhhdmUgaW4gY29tbW9uAAABAAABAAAAAAAAAAABAVAACAAYAP__________________________CABA"
+	"AP__AAACAP____8EAAwAEAAUAP__HwAwADIANgA9AP__PwBGAP__SgD__________________04AUwD_"
+	"____________XABhAGYA_____2sAbwD_____eAB-AP__________________________hAD_______-G"
+	"AP__iwD__________48A________________________kwD_____lwD__5sAoAClAP_______6kArQCz"
+	"AP____________________________________________-5AP_______8IAywD__9QA____________"
+	"____________________3QD__-gA6gD________tAP______________________________________"
+	"_______________________________________vAP______________________________________"
+	"________________________________________________________________________________"
+	"________________________________________________________________________________"
+	"_______________________________________________________________________________z"
+	"AP________________________________________________________________________gA____"
+	"________________________________________________________________________________"
+	"______________________________________________________________________________8B"
+	"AQsBBwANABtbSBtbMkoAG1tLABtbSgAbWyVpJXAxJWRHABtbJWklcDElZDslcDIlZEgACgAbW0gAG1s_"
+	"MjVsAAgAG1s_MjVoABtbQwAbW0EAG1sxbQAbWz8xMDQ5aAAbWzdtABtbN20AG1s0bQAbW20AG1s_MTA0"
+	"OWwAG1syN20AG1syNG0AfwAbWzN-ABtPQgAbT1AAG09IABtPRAAbWzZ-ABtbNX4AG09DABtPQQAbWz8x"
+	"bAAbWz8xaAAbWyVwMSVkQgAbWyVwMSVkRAAbWyVwMSVkQwAbWyVwMSVkQQAbWyVpJXAxJWRkAAoAG00A"
+	"CQAbT0YAG1sxSwAbWzM5OzQ5bQAbWzMlcDElZG0AG1s0JXAxJWRtAA==";
