@@ -9,10 +9,12 @@
 #include <fnmatch.h>
 #include <inttypes.h>
 #include <limits.h>
+#include <nss.h>
 #include <pwd.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/auxv.h>
 
 #include "base/clock.h"
 #include "base/hash.h"
@@ -176,6 +178,9 @@ static bool fits_user(pid_t pid, const char *user)
 		return false;
 	unsigned long owner = strtoul(line + 6, NULL, 10), uid = strtoul(user, &end, 10);
 	if (*end) {
+		/* A static program must not load other sources' libraries: they fit one C library only. */
+		if (!getauxval(AT_BASE))
+			__nss_configure_lookup("passwd", "files");
 		const struct passwd *entry = getpwnam(user);
 		if (!entry)
 			return false;
