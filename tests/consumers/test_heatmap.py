@@ -96,6 +96,20 @@ def test_a_browser_shows_the_source(shown, usual_python, tmp_path):
     assert page["overflow"] <= 0
 
 
+def test_of_a_long_source_there_is_what_has_a_weight(shown, usual_python, tmp_path):
+    """20,000 lines: the hot one with those around it, and how many are left out."""
+    program, path = tmp_path / "long.py", tmp_path / "long.heatmap.html"
+    program.write_text("#\n" * 9999 + "import time\nend = time.monotonic() + 0.5\nwhile time.monotonic() < end:\n    sum(range(9))\n" + "#\n" * 9997)
+    runs.pysample("-o", path, "--", usual_python.program, str(program)).ok()
+    rows = shown(path)["sources"][str(program)]["rows"]
+    by_line = {row["line"]: row for row in rows if row["line"]}
+    assert by_line[10003]["text"] == "    sum(range(9))" and by_line[10003]["own"] + by_line[10002]["own"] > 10
+    assert 40 < len(by_line) < 100
+    gaps = [row["text"] for row in rows if not row["line"]]
+    assert len(gaps) in (2, 3) and all(gap.endswith(" lines without a weight") for gap in gaps)
+    assert len(by_line) + sum(int(gap.split()[0].replace(",", "")) for gap in gaps) == 20000
+
+
 def source_texts(path):
     return {formats.unescape(file["path"]).decode(): file["source"] for file in formats.page_data(path)["files"]}
 

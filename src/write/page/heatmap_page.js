@@ -6,6 +6,9 @@ const data = JSON.parse(byId("data").textContent);
 const HOTTEST = 40;
 // Of a line's callees and callers so many are shown.
 const JUMPS = 4;
+// Of a longer source only lines with a weight are shown, with so many around them.
+const LONG = 4000;
+const AROUND = 20;
 const DEFAULTS = { weight: data.weights, sort: "own", theme: "auto", file: 0, line: 0 };
 let view = Object.assign({}, DEFAULTS);
 
@@ -167,11 +170,38 @@ function sourceRow(file, number, hottest) {
 
 // All lines of a source, else those with a weight or a definition; lines beyond its end too, if it is another version now.
 function rowNumbers(file) {
-	const numbers = new Set([...file.lines.keys(), ...file.definitions.map((f) => f.line)]);
-	if (file.source)
-		for (let i = 1; i <= file.source.length; i++)
+	const length = file.source ? file.source.length : 0;
+	const marked = [...file.lines.keys(), ...file.definitions.map((f) => f.line)];
+	if (view.line && view.line <= length)
+		marked.push(view.line);
+	const numbers = new Set(marked);
+	if (length > LONG)
+		for (const number of marked)
+			for (let i = Math.max(1, number - AROUND); i <= Math.min(length, number + AROUND); i++)
+				numbers.add(i);
+	else
+		for (let i = 1; i <= length; i++)
 			numbers.add(i);
 	return [...numbers].sort((a, b) => a - b);
+}
+
+function gapRow(from, to) {
+	return el("tr", { class: "gap" }, el("td", {}), el("td", {}), el("td", { class: "line" }, "⋯"),
+		el("td", { class: "code" }, `${(to - from + 1).toLocaleString("en")} lines without a weight`));
+}
+
+function sourceRows(file, numbers, hottest) {
+	const found = [];
+	let last = 0;
+	for (const number of numbers) {
+		if (file.source && number > last + 1 && last < file.source.length)
+			found.push(gapRow(last + 1, number - 1));
+		found.push(sourceRow(file, number, hottest));
+		last = number;
+	}
+	if (file.source && last < file.source.length)
+		found.push(gapRow(last + 1, file.source.length));
+	return found;
 }
 
 function noteOf(file, numbers) {
@@ -196,7 +226,7 @@ function showSource() {
 	const numbers = rowNumbers(file);
 	byId("path").textContent = file.path;
 	byId("note").textContent = noteOf(file, numbers);
-	body.replaceChildren(...numbers.map((number) => sourceRow(file, number, hottest)));
+	body.replaceChildren(...sourceRows(file, numbers, hottest));
 }
 
 function showTheme() {
