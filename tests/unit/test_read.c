@@ -434,6 +434,8 @@ static void files_are_added_up(void **state)
 	assert_int_equal(p->stats.duration_ns, 2 * one->stats.duration_ns);
 	assert_int_equal(p->stats.lost[REASON_TORN_CHAIN], 2);
 	assert_int_equal(p->stats.stop_ns.total, 2 * one->stats.stop_ns.total);
+	for (size_t i = 0; i < HISTOGRAM_BUCKETS; i++)
+		assert_int_equal(p->stats.stop_ns.counts[i], 2 * one->stats.stop_ns.counts[i]);
 
 	struct error *err = read_bytes("f 1\n", 4, &options, p);
 	assert_non_null(err);
