@@ -159,6 +159,9 @@ void top_screen_close(void)
 	if (!terminal.screen)
 		return;
 	forget_death();
+	/* Output that Ctrl-S holds up would hold us up too. Only a stop of our own can be undone, and that undoes both. */
+	tcflow(STDOUT_FILENO, TCOOFF);
+	tcflow(STDOUT_FILENO, TCOON);
 	endwin();
 	delscreen(terminal.screen);
 	terminal.screen = NULL;

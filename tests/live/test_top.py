@@ -265,6 +265,28 @@ def test_the_terminal_is_as_before_when_it_crashes(target, number):
         assert screen.wait_exit() == 128 + number
 
 
+def cpu_ticks(pid):
+    with open("/proc/%d/stat" % pid) as file:
+        return sum(map(int, file.read().rpartition(")")[2].split()[11:13]))
+
+
+def test_held_up_output_does_not_hold_up_the_samples(target):
+    """Ctrl-S stops the output of the terminal. A program that waits for it would use no CPU time."""
+    with top(target, "-F", 1000) as screen:
+        wait_rows(screen)
+        pid = child_of(screen)
+        screen.press("C-s")
+        before = screen.wait(lambda lines: lines if lines == screen.lines() else None, "a picture that stands still")
+        used = cpu_ticks(pid)
+        procfs.wait_until(lambda: cpu_ticks(pid) >= used + 10, "pysample to go on")
+        assert screen.lines() == before
+        screen.press("C-q")
+        screen.wait(lambda lines: lines != before and "spin" in names(lines), "another picture")
+        screen.press("C-s")
+        os.kill(pid, signal.SIGTERM)
+        assert screen.wait_exit() == 0
+
+
 def test_a_terminal_that_goes_away_ends_it(target):
     with top(target) as screen:
         wait_rows(screen)
