@@ -2,11 +2,13 @@
 /* family.c: the processes that descend from others. */
 #include "family.h"
 
+#include <errno.h>
 #include <linux/kcmp.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/clock.h"
@@ -31,9 +33,25 @@
 #define PROGRAMS_A_LOOK 16
 #define RELATIVES_MAX   65536
 
+/* A container may have a loadavg of its own making: whether it tells of new processes is tried with one. */
+static bool tells_last_pid(int fd)
+{
+	pid_t child = fork();
+	if (!child)
+		_exit(0);
+	bool tells = child > 0 && roster_last_pid(fd) >= child;
+	while (child > 0 && waitpid(child, NULL, 0) < 0 && errno == EINTR)
+		;
+	return tells;
+}
+
 void family_init(struct family *family)
 {
 	*family = (struct family){ .last_pid_fd = roster_open_last_pid() };
+	if (family->last_pid_fd >= 0 && !tells_last_pid(family->last_pid_fd)) {
+		close(family->last_pid_fd);
+		family->last_pid_fd = -1;
+	}
 	family->last_pid = roster_last_pid(family->last_pid_fd);
 }
 

@@ -131,6 +131,22 @@ def test_children_are_found_within_20_ms(usual_python):
     assert statistics.median(seen) >= 40, seen
 
 
+def test_where_the_last_pid_is_not_told(usual_python, tmp_path, as_root):
+    """Given a /proc/loadavg that never changes, as some containers have one, children are found all the same."""
+    fake = tmp_path / "loadavg"
+    fake.write_text("0.00 0.00 0.00 1/1 1\n")
+    hidden = ["unshare", "-m", "sh", "-c", "mount --bind \"$0\" /proc/loadavg && exec \"$@\"", str(fake)]
+    with family(usual_python, "short", 100) as target:
+        with runs.recording("-p", target.pid, "--subprocesses", prefix=hidden) as run:
+            run.wait_sampling(5)
+            target.process.stdin.write(b"x")
+            target.process.stdin.flush()
+            children = json.loads(target.read_line())
+            target.process.stdin.close()
+            found = by_process(run.result().ok().stacks())
+    assert len(set(children) & set(found)) > len(children) / 2
+
+
 def test_what_is_no_python_is_left_alone(usual_python, as_root):
     """Given programs that are started again and again, none of them is ever held nor in the profile, with native frames neither."""
     with family(usual_python, "others") as target:
