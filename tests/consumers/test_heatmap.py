@@ -8,6 +8,7 @@ import os
 import pytest
 
 import formats
+import interpreters
 import runs
 import targets
 
@@ -94,6 +95,20 @@ def test_a_browser_shows_the_source(shown, usual_python, tmp_path):
     assert page["steps"][0] == page["steps"][1]
     assert page["dark"] == ["dark", "rgb(20, 23, 27)"]
     assert page["overflow"] <= 0
+
+
+def test_sources_are_those_of_the_program_s_root(tmp_path):
+    """Given a program in another root folder: its files as it names them, not ours of the same names."""
+    found = [interpreter for interpreter in interpreters.every() if interpreter.in_chroot]
+    if not found:
+        pytest.skip("no root folder: see contrib/python-roots")
+    path = tmp_path / "p.heatmap.html"
+    with targets.python(found[0], "busy.py") as target:
+        runs.record(target, 1, "--full-paths", "-o", path)
+        target.finish()
+    (name,) = [name for name in source_texts(path) if name.endswith("/busy.py")]
+    assert source_texts(path)[name] == (targets.PROGRAMS / "busy.py").read_text()
+    assert not os.path.exists(name)
 
 
 def test_of_a_long_source_there_is_what_has_a_weight(shown, usual_python, tmp_path):
