@@ -22,6 +22,8 @@
  * needs ours more than we do.
  */
 #define SPIN_NS (25 * NS_PER_US)
+/* A thread that executes a program can lose what it was asked for, and would be waited for until it ends. */
+#define ASK_AGAIN_NS (100 * NS_PER_MS)
 
 void stopper_init(struct stopper *stopper)
 {
@@ -115,6 +117,14 @@ static bool is_our_tracee(pid_t tid)
 	return line && atoi(line + strlen("\nTracerPid:")) == getpid();
 }
 
+/* Room was reserved before the thread was seized. */
+static void wait_later(struct stopper *stopper, pid_t tid, pid_t leader)
+{
+	struct stop_late *late = stop_pending_append(&stopper->pending);
+	if (late)
+		*late = (struct stop_late){ tid, leader, clock_now_ns() };
+}
+
 /* The thread is gone; if an exec has made it the leader it is still ours under that id, and is let go there. */
 static struct stop let_go_renamed(struct stopper *stopper, pid_t tid, pid_t leader,
 				  uint64_t deadline_ns)
@@ -127,7 +137,7 @@ static struct stop let_go_renamed(struct stopper *stopper, pid_t tid, pid_t lead
 	if (wait_for_stop(stopper, leader, deadline_ns, &stop))
 		stop_release(stopper, &stop);
 	else
-		*stop_pending_append(&stopper->pending) = (struct stop_late){ leader, leader };
+		wait_later(stopper, leader, leader);
 	return ended;
 }
 
@@ -148,8 +158,7 @@ struct stop stop_thread(struct stopper *stopper, pid_t tid, uint64_t timeout_ns)
 	ptrace_interrupt(tid);
 	struct stop stop;
 	if (!wait_for_stop(stopper, tid, deadline_ns, &stop)) {
-		*stop_pending_append(&stopper->pending) =
-			(struct stop_late){ tid, stopper->leader };
+		wait_later(stopper, tid, stopper->leader);
 		return (struct stop){ .kind = STOP_TIMEOUT, .tid = tid };
 	}
 	if (stop.kind == STOP_ENDED && !stop.status)
@@ -176,10 +185,16 @@ void stop_release(struct stopper *stopper, const struct stop *stop)
 	if (!stop_is_held(stop) ||
 	    !ptrace_detach(stop->tid, stop->kind == STOP_SIGNAL ? stop->signal : 0))
 		return;
-	/* stop_thread has reserved the room. */
-	struct stop_late *late = stop_pending_append(&stopper->pending);
-	if (late)
-		*late = (struct stop_late){ stop->tid, stopper->leader };
+	wait_later(stopper, stop->tid, stopper->leader);
+}
+
+static void ask_again(struct stop_late *late)
+{
+	uint64_t now_ns = clock_now_ns();
+	if (now_ns - late->asked_ns < ASK_AGAIN_NS)
+		return;
+	late->asked_ns = now_ns;
+	ptrace_interrupt(late->tid);
 }
 
 void stop_collect(struct stopper *stopper)
@@ -187,8 +202,10 @@ void stop_collect(struct stopper *stopper)
 	for (size_t i = stopper->pending.count; i-- > 0;) {
 		struct stop stop;
 		struct stop_late late = stopper->pending.items[i];
-		if (!stop_look(stopper, late.tid, &stop))
+		if (!stop_look(stopper, late.tid, &stop)) {
+			ask_again(&stopper->pending.items[i]);
 			continue;
+		}
 		stopper->pending.items[i] = stopper->pending.items[--stopper->pending.count];
 		stop_release(stopper, &stop);
 		if (stop.kind == STOP_ENDED && !stop.status)

@@ -41,6 +41,7 @@ struct stop {
 struct stop_late {
 	pid_t tid;
 	pid_t leader;
+	uint64_t asked_ns; /* when it was last asked to stop */
 };
 
 DEFINE_VEC(struct stop_pending, stop_pending, struct stop_late)
