@@ -136,8 +136,11 @@ static void add_found(struct crew *crew, uint64_t now_ns)
 	vec_foreach (pid, pids) {
 		struct member *member;
 		_cleanup_error_ struct error *err = open_member(crew, *pid, 0, &member);
-		if (!err)
+		if (!err) {
 			crew->members.count++;
+			/* Nobody has asked for this one: without a Python it is dropped, and looked at again. */
+			member->is_root = false;
+		}
 		if (!err && (err = member_try_attach(member)))
 			drop(crew, crew->members.count - 1, false, err);
 		else if (err)
@@ -165,15 +168,23 @@ uint64_t crew_next_look_ns(const struct crew *crew)
 	return crew->follows ? family_next_ns(&crew->family) : UINT64_MAX;
 }
 
+/* Why the Python in it can not be sampled; NULL if there is none, or none yet. */
+static const struct error *why_not(const struct member *member)
+{
+	const struct error *err = member->subject->python_error;
+	return err && err->code != ERROR_NOT_PYTHON ? err : NULL;
+}
+
 void crew_round(struct crew *crew, uint64_t tick_ns)
 {
 	stop_collect(&crew->recording->stopper);
 	for (size_t i = 0; i < crew->members.count && !events_signal();) {
-		enum member_state state = member_round(crew->members.items[i], tick_ns);
+		struct member *member = crew->members.items[i];
+		enum member_state state = member_round(member, tick_ns);
 		if (state == MEMBER_LIVES)
 			i++;
 		else
-			drop(crew, i, state == MEMBER_NOT_PYTHON, NULL);
+			drop(crew, i, state == MEMBER_NOT_PYTHON, why_not(member));
 	}
 	budget_next_tick(&crew->recording->budget);
 	if (crew->agent)

@@ -2,8 +2,18 @@
 /* curl.c: libcurl, loaded when something is to be pushed. */
 #include "push/curl.h"
 
+#ifdef STATIC_BINARY
+
+/* The C library would load its own dynamic linker first, if there is one and it is of the same version. */
+struct error *curl_load(struct curl *curl_ret)
+{
+	return error_create(ERROR_UNSUPPORTED, "--push needs libcurl, which a static pysample can "
+					       "not load: use one that is linked dynamically");
+}
+
+#else
+
 #include <dlfcn.h>
-#include <sys/auxv.h>
 
 static const char *const names[] = { "libcurl.so.4", "libcurl-gnutls.so.4" };
 
@@ -33,11 +43,6 @@ static bool find_all(struct curl *curl)
 
 struct error *curl_load(struct curl *curl_ret)
 {
-	/* Without a dynamic linker in the process there is nothing that could load a library. */
-	if (!getauxval(AT_BASE))
-		return error_create(ERROR_UNSUPPORTED,
-				    "--push needs libcurl, which a static pysample can not load: "
-				    "use one that is linked dynamically");
 	struct curl curl = { 0 };
 	for (size_t i = 0; !curl.library && i < sizeof(names) / sizeof(names[0]); i++)
 		curl.library = dlopen(names[i], RTLD_NOW | RTLD_LOCAL);
@@ -55,3 +60,5 @@ struct error *curl_load(struct curl *curl_ret)
 	*curl_ret = curl;
 	return NULL;
 }
+
+#endif

@@ -76,7 +76,9 @@ class Collector:
 
     def requests(self):
         """What was stored, a request a line; also after a restart, which begins the file anew unless it is moved away."""
-        return [json.loads(line) for line in self.stored.read_text().splitlines()] if self.stored.exists() else []
+        text = self.stored.read_text() if self.stored.exists() else ""
+        # The last line may be half written.
+        return [json.loads(line) for line in text.split("\n")[:-1]]
 
 
 class Answer:

@@ -6,8 +6,6 @@ import re
 import signal
 import time
 
-import pytest
-
 import runs
 import servers
 import targets
@@ -48,7 +46,8 @@ def test_processes_are_found_as_they_appear(usual_python):
         assert seen(mock, pid_bytes(second.pid), since)
         run.process.send_signal(signal.SIGTERM)
         outcome = run.result(60).ok()
-    assert re.search(r"^found 2 processes$", outcome.err, re.M), outcome.err
+    # Other tests may run programs of this name too.
+    assert int(re.search(r"^found (\d+) processes", outcome.err, re.M)[1]) >= 2
 
 
 def test_only_what_fits_is_taken(usual_python):

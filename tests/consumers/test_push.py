@@ -281,6 +281,17 @@ def test_without_libcurl_it_says_so(busy, tmp_path):
     assert outcome.err.count("\n") == 1
 
 
+def test_a_static_pysample_says_that_it_can_not_push(busy):
+    program = pathlib.Path(__file__).resolve().parents[2] / "build-static" / "pysample"
+    if not program.is_file():
+        pytest.skip("no build-static/pysample: ./dev static")
+    command = [program, "-p", str(busy.pid), "-d", "1s", "--push", "http://127.0.0.1:1"]
+    run = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    assert run.returncode == 1
+    assert "a static pysample can not load" in run.stderr
+    assert run.stderr.count("\n") == 1
+
+
 def fields(message):
     """{number: [value, …]} of a message of protocol buffers."""
     found, at = {}, 0
