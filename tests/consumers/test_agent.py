@@ -37,7 +37,6 @@ def test_processes_are_found_as_they_appear(usual_python):
         servers.wait_until(lambda: seen(mock, pid_bytes(first.pid)), "the first is seen")
         second = stack.enter_context(targets.python(usual_python, "busy.py"))
         servers.wait_until(lambda: seen(mock, pid_bytes(second.pid)), "the second is seen")
-        first.check_untouched()
         first.process.kill()
         first.process.wait()
         since = len(mock.requests) + 2
@@ -46,6 +45,7 @@ def test_processes_are_found_as_they_appear(usual_python):
         assert seen(mock, pid_bytes(second.pid), since)
         run.process.send_signal(signal.SIGTERM)
         outcome = run.result(60).ok()
+        second.check_untouched()
     # Other tests may run programs of this name too.
     assert int(re.search(r"^found (\d+) processes", outcome.err, re.M)[1]) >= 2
 
@@ -88,9 +88,9 @@ def test_the_settings_are_read_again(usual_python, tmp_path):
         count = len(mock.requests)
         time.sleep(2.5)
         assert len(mock.requests) <= count + 2, "nothing fits any more"
-        target.check_untouched()
         run.process.send_signal(signal.SIGTERM)
         outcome = run.result(60).ok()
+        target.check_untouched()
     assert "the settings stay as they were" in outcome.err
     assert "no-such-key: there is no such key" in outcome.err
 
@@ -103,7 +103,7 @@ def test_a_server_that_is_gone_does_not_end_it(usual_python):
             servers.wait_until(lambda: mock.requests, "the first window is tried")
         time.sleep(1.5)  # nobody listens any more
         assert run.process.poll() is None
-        target.check_untouched()
         run.process.send_signal(signal.SIGTERM)
         outcome = run.result(60).ok()
+        target.check_untouched()
     assert "not sent in time at the end" in outcome.err
