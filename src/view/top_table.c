@@ -68,7 +68,9 @@ bool top_table_reserve(struct top_table *table, const struct profile *profile)
 	size_t need = profile->frames.count, had = table->row_of_frame.count;
 	if (need <= had)
 		return true;
-	if (!top_row_map_reserve(&table->row_of_frame, need))
+	/* Each frame makes one row at most: rows that are pointed to do not move when others are made. */
+	if (!top_rows_reserve(&table->rows, need) ||
+	    !top_row_map_reserve(&table->row_of_frame, need))
 		return false;
 	memset(table->row_of_frame.items + had, 0,
 	       (need - had) * sizeof(*table->row_of_frame.items));

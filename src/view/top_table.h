@@ -56,7 +56,7 @@ void top_table_deinit(struct top_table *table);
 void top_table_clear(struct top_table *table);
 /* To be called before frames that @profile has got since are asked for; false without memory. */
 bool top_table_reserve(struct top_table *table, const struct profile *profile);
-/* The row of @frame, new or old, valid until the next one is made; NULL: it has none, and will have none. */
+/* The row of @frame, new or old, valid until the table is cleared or reserves; NULL: it has none, and will have none. */
 struct top_row *top_table_row(struct top_table *table, const struct profile *profile,
 			      uint32_t frame);
 /* The same, but none is made. */

@@ -158,14 +158,14 @@ def test_a_reset_counts_anew(target):
         screen.wait(lambda lines: (row_of(lines, "spin") or [0] * 5)[4] > 0, "new samples")
 
 
-def test_lines_have_rows_of_their_own(target):
+def test_lines_have_rows_of_their_own(target, built):
     with top(target) as screen:
         wait_rows(screen)
         screen.press("l")
         screen.wait(lambda lines: names(lines).count("spin") >= 2, "more than one line of spin")
 
 
-def test_idle_threads_count_when_asked_for(target):
+def test_idle_threads_count_when_asked_for(target, built):
     with top(target) as screen:
         wait_rows(screen)
         assert row_of(screen.lines(), "sleeper") is None
@@ -174,7 +174,7 @@ def test_idle_threads_count_when_asked_for(target):
         screen.wait_text("idle threads too")
 
 
-def test_native_frames_can_be_turned_off(target):
+def test_native_frames_can_be_turned_off(target, built):
     with top(target, "--native", lines=50) as screen:
         screen.wait(lambda lines: any("python" in line and ".py" not in line for line in lines[HEADS:]), "a native function")
         assert "native frames too" in screen.lines()[3]

@@ -128,6 +128,22 @@ static void recursion_counts_once_in_total(void **state)
 	assert_all(f, "work", 10, 5, 5);
 }
 
+/* The rows of its callers are made while that of the innermost function is counted. */
+static void a_deep_stack_counts_for_all_its_functions(void **state)
+{
+	struct fixture *f = *state;
+	uint32_t frames[100];
+	for (uint32_t i = 0; i < 100; i++)
+		frames[i] = profile_frame(f->profile,
+					  profile_function(f->profile, "deep", NULL, i + 1,
+							   PROFILE_PYTHON),
+					  0);
+	add(f, f->main_thread, 0, 5, frames, 100);
+	pass(f, S);
+	for (uint32_t i = 0; i < 100; i++)
+		assert_all(f, "deep", i + 1, i == 99 ? 5 : 0, 5);
+}
+
 /* f → c → f → c: with leaf, only the inner c is a row's time, and it is not lost for the outer one's sake. */
 static void recursion_through_native_frames_counts_once(void **state)
 {
@@ -443,6 +459,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(own_time_is_the_innermost_functions),
 		TEST(recursion_counts_once_in_total),
+		TEST(a_deep_stack_counts_for_all_its_functions),
 		TEST(recursion_through_native_frames_counts_once),
 		TEST(what_is_older_than_five_seconds_is_not_recent),
 		TEST(what_came_in_over_a_long_gap_is_not_recent),
