@@ -202,7 +202,8 @@ def test_the_help_lists_the_keys(target):
 
 def test_the_end_of_the_program_leaves_its_last_state(target):
     with top(target) as screen:
-        wait_rows(screen)
+        # Enough samples for more than one line of a function.
+        screen.wait(lambda lines: (row_of(lines, "spin") or [0] * 5)[4] > 0.5, "half a second")
         target.process.stdin.write(b"end\n")
         target.process.stdin.close()
         target.wait_end()
