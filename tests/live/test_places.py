@@ -319,7 +319,21 @@ def test_sidecar(python, build, files):
     prefix = ["setpriv", "--reuid", app["runAsUser"], "--regid", app["runAsGroup"], "--clear-groups"]
     with container(python, *SHARED, wrapper=prefix) as target:
         check(target, "--native", pid=inner_pid(target), prefix=[*beside(target, *files), *with_rights(own, build)])
+        record_as_manifest_says(target, document, files, with_rights(own, build))
         target.finish()
+
+
+def record_as_manifest_says(target, document, files, rights):
+    """With the arguments in there, into the one folder that can be written to."""
+    words = next(found for found in document["spec"]["containers"] if found["name"] == "pysample")["args"]
+    with folder_for_all() as volume:
+        volume.chmod(0o777)
+        mounted = [*files, "--bind", volume, "/mnt"]
+        words = [word.replace("/profiles/", "/mnt/") for word in words]
+        outcome = runs.pysample(*words, "-d", "1s", prefix=[*beside(target, *mounted), *rights], environment=NO_LEAK_CHECK).ok()
+        written = list(volume.iterdir())
+        assert len(written) == 1, outcome
+        assert "leaf" in runs.names(runs.JsonProfile(json.loads(written[0].read_text())).stacks())
 
 
 def test_sidecar_of_a_program_that_keeps_capabilities(python, build, files):
