@@ -215,7 +215,7 @@ static bool shares_memory(const struct relative *relative)
 	       !syscall(SYS_kcmp, relative->parent, relative->pid, KCMP_VM, 0, 0);
 }
 
-/* Code that a process has mapped, as a number. */
+/* Code that a process has mapped, as a number; 0: not to be had. */
 static uint64_t hash_mapped(pid_t pid)
 {
 	struct process *process = NULL;
@@ -226,6 +226,8 @@ static uint64_t hash_mapped(pid_t pid)
 		return 0;
 	_cleanup_error_ struct error *err = maps_read(process, &maps);
 	process_close(process);
+	if (err)
+		return 0;
 	vec_foreach (mapping, &maps)
 		if (mapping->exec)
 			hash = hash_bytes(&mapping->start, sizeof(mapping->start), hash);

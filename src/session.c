@@ -520,7 +520,9 @@ static int session_run(const struct options *options, const struct session_view 
 		.options = options,
 		.view = view,
 		.recording = { .options = options },
-		.results = { options, &session.crew.members, &session.recording.sources },
+		.results = { .options = options,
+			     .members = &session.crew.members,
+			     .sources = &session.recording.sources },
 		.launch = { .go_fd = -1, .failed_fd = -1 },
 	};
 	struct recording *recording = &session.recording;

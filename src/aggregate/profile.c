@@ -72,6 +72,8 @@ void profile_fact_argv(struct profile_argv *fact, const char *bytes, size_t size
 {
 	free(fact->bytes);
 	*fact = (struct profile_argv){ 0 };
+	if (!bytes)
+		return;
 	/* One NUL more than asked for, so that a cut last argument ends too. */
 	fact->bytes = malloc(size + 1);
 	if (!fact->bytes)

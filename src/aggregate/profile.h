@@ -160,7 +160,7 @@ DEFINE_CLEANUP(profile_cleanup, struct profile, profile_destroy)
 #define _cleanup_profile_ _cleanup_(profile_cleanup)
 
 /* Sets a text or arguments of the facts to a copy, in the place of an older one. Without memory it
- * is left empty. */
+ * is left empty, and so it is for NULL. */
 void profile_fact(char **fact, const char *text);
 void profile_fact_argv(struct profile_argv *fact, const char *bytes, size_t size);
 
