@@ -176,7 +176,8 @@ def test_a_fork_storm_with_subprocesses(usual_python, helpers):
                 descriptors.append(len(os.listdir("/proc/%d/fd" % run.pid)))
                 run.tell(signal.SIGTERM)
                 run.result().ok()
-        assert statistics.median(sampled) > 0.8 * statistics.median(alone), (alone, sampled)
+        # Whatever else the machine does can only lower a rate: the highest ones are compared.
+        assert max(sampled) > 0.8 * max(alone), (alone, sampled)
         assert max(descriptors) < 60, descriptors
         assert len(procfs.children(target.pid)) <= 1
         target.check_untouched()

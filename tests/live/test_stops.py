@@ -4,7 +4,6 @@
 import os
 import random
 import signal
-import statistics
 import subprocess
 import time
 
@@ -140,7 +139,8 @@ def test_case_8_a_fork_storm_goes_on(usual_python, helpers):
                 sampled.append(rate(0.8))
                 run.tell(signal.SIGTERM)
                 run.result().ok()
-        assert statistics.median(sampled) > 0.8 * statistics.median(alone), (alone, sampled)
+        # Whatever else the machine does can only lower a rate: the highest ones are compared.
+        assert max(sampled) > 0.8 * max(alone), (alone, sampled)
         assert len(procfs.children(target.pid)) <= 1
         target.check_untouched()
         target.finish()
