@@ -118,7 +118,7 @@ static void decode_percents(char *text)
 	*to = '\0';
 }
 
-static char *trim(char *text)
+char *attributes_trim(char *text)
 {
 	while (isspace((unsigned char)*text))
 		text++;
@@ -134,14 +134,14 @@ struct error *attributes_parse(struct attributes *attributes, const char *text)
 	if (!copy)
 		return error_no_memory();
 	for (char *rest = copy, *part; (part = strsep(&rest, ","));) {
-		part = trim(part);
+		part = attributes_trim(part);
 		if (!*part)
 			continue;
 		char *equals = strchr(part, '=');
 		if (!equals)
 			return error_create(ERROR_USAGE, "a part is not KEY=VALUE");
 		*equals = '\0';
-		char *key = trim(part), *value = trim(equals + 1);
+		char *key = attributes_trim(part), *value = attributes_trim(equals + 1);
 		decode_percents(value);
 		if (!*key)
 			return error_create(ERROR_USAGE, "a part has no key");

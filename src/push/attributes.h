@@ -36,6 +36,8 @@ bool attributes_set(struct attributes *attributes, const char *key, const char *
 bool attributes_set_number(struct attributes *attributes, const char *key, int64_t number);
 /* The same if there is no @key yet and @text is neither NULL nor empty; else true. */
 bool attributes_add(struct attributes *attributes, const char *key, const char *text);
+/* @text without the blanks at both ends, in its place. */
+char *attributes_trim(char *text);
 /* NULL if there is none. */
 const struct attribute *attributes_get(const struct attributes *attributes, const char *key);
 /* Adds those of @more that are not there yet. False without memory. */

@@ -253,16 +253,6 @@ static struct error *set_key_value(struct push_config *config, const char *key, 
 	return err || known ? err : error_create(ERROR_USAGE, "there is no such key");
 }
 
-static char *trim(char *text)
-{
-	while (isspace((unsigned char)*text))
-		text++;
-	size_t length = strlen(text);
-	while (length && isspace((unsigned char)text[length - 1]))
-		text[--length] = '\0';
-	return text;
-}
-
 /* Repeats a key only if it looks like one: what stands there by mistake may be a secret. */
 static bool is_key(const char *key)
 {
@@ -275,14 +265,14 @@ struct error *push_config_parse(struct push_config *config, char *text, push_con
 	unsigned number = 0;
 	for (char *rest = text, *line; (line = strsep(&rest, "\n"));) {
 		number++;
-		line = trim(line);
+		line = attributes_trim(line);
 		if (!*line || *line == '#')
 			continue;
 		char *equals = strchr(line, '=');
 		if (!equals)
 			return error_create(ERROR_USAGE, "line %u is not KEY = VALUE", number);
 		*equals = '\0';
-		char *key = trim(line), *value = trim(equals + 1);
+		char *key = attributes_trim(line), *value = attributes_trim(equals + 1);
 		struct error *err = *value ? set_key_value(config, key, value, other, context)
 					   : error_create(ERROR_USAGE, "it has no value");
 		if (err)

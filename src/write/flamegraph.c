@@ -32,24 +32,12 @@ static void flamegraph_deinit(struct flamegraph *f)
 	script_deinit(&f->script);
 }
 
-static void add_number(struct script *script, const char *key, uint64_t number)
-{
-	script_raw(script, key);
-	script_number(script, number);
-}
-
-static void add_text(struct script *script, const char *key, const char *text)
-{
-	script_raw(script, key);
-	script_text(script, text);
-}
-
 static void add_runs(struct flamegraph *f)
 {
 	struct script *script = &f->script;
 	bool samples = f->options->weights == WRITER_SAMPLES;
 	script_raw(script, "{\"version\":" DATA_VERSION);
-	add_text(script, ",\"weights\":", samples ? "samples" : "ns");
+	script_add_text(script, ",\"weights\":", samples ? "samples" : "ns");
 	script_raw(script, ",\n\"runs\":[");
 	for (unsigned i = 0; i < f->run_count; i++) {
 		script_raw(script, i ? ",\n" : "");
@@ -70,9 +58,9 @@ static void add_processes(struct flamegraph *f)
 	}
 	script_raw(script, "],\n\"threads\":[");
 	for (uint32_t i = 0; i < profile->threads.count; i++) {
-		add_number(script, i ? ",[" : "[", profile->threads.items[i].process);
-		add_number(script, ",", (uint64_t)profile->threads.items[i].tid);
-		add_text(script, ",", profile_thread_name(profile, i));
+		script_add_number(script, i ? ",[" : "[", profile->threads.items[i].process);
+		script_add_number(script, ",", (uint64_t)profile->threads.items[i].tid);
+		script_add_text(script, ",", profile_thread_name(profile, i));
 		script_raw(script, "]");
 	}
 	script_raw(script, "]");
@@ -92,11 +80,11 @@ static struct error *add_strings(struct flamegraph *f)
 	struct script *script = &f->script;
 	script_raw(script, ",\n\"names\":[");
 	for (uint32_t i = 0; i < count; i++)
-		add_text(script, i ? ",\n" : "",
-			 is_name[i] ? intern_text(&profile->strings, i) : "");
+		script_add_text(script, i ? ",\n" : "",
+				is_name[i] ? intern_text(&profile->strings, i) : "");
 	script_raw(script, "],\n\"files\":[");
 	for (uint32_t i = 0; i < count; i++)
-		add_text(script, i ? ",\n" : "", f->files[i] ? f->files[i] : "");
+		script_add_text(script, i ? ",\n" : "", f->files[i] ? f->files[i] : "");
 	script_raw(script, "]");
 	return NULL;
 }
@@ -109,16 +97,16 @@ static void add_functions(struct flamegraph *f)
 	for (uint32_t i = 0; i < profile->functions.count; i++) {
 		const struct profile_function *function = &profile->functions.items[i];
 		uint64_t file = function->file == PROFILE_NONE ? 0 : (uint64_t)function->file + 1;
-		add_number(script, i ? "," : "", function->name);
-		add_number(script, ",", file);
-		add_number(script, ",", function->firstlineno);
-		add_number(script, ",", frame_kind(profile, i));
+		script_add_number(script, i ? "," : "", function->name);
+		script_add_number(script, ",", file);
+		script_add_number(script, ",", function->firstlineno);
+		script_add_number(script, ",", frame_kind(profile, i));
 	}
 	script_raw(script, "],\n\"frames\":[");
 	for (size_t i = 0; i < profile->frames.count; i++) {
 		const struct profile_frame *frame = &profile->frames.items[i];
-		add_number(script, i ? "," : "", frame->function);
-		add_number(script, ",", f->options->no_line ? 0 : frame->line);
+		script_add_number(script, i ? "," : "", frame->function);
+		script_add_number(script, ",", f->options->no_line ? 0 : frame->line);
 	}
 	script_raw(script, "]");
 }
@@ -131,9 +119,9 @@ static void add_stacks(struct flamegraph *f)
 	script_raw(script, ",\n\"stacks\":[");
 	for (size_t i = 0; i < stacks->count && !ferror(script->stream); i++) {
 		const struct profile_stack *stack = &stacks->items[i];
-		add_number(script, i ? "," : "",
-			   stack->parent == PROFILE_NONE ? 0 : i - stack->parent);
-		add_number(script, ",", stack->frame);
+		script_add_number(script, i ? "," : "",
+				  stack->parent == PROFILE_NONE ? 0 : i - stack->parent);
+		script_add_number(script, ",", stack->frame);
 	}
 	script_raw(script, "]");
 }
@@ -148,11 +136,11 @@ static void add_samples(struct flamegraph *f)
 		if (ferror(script->stream))
 			break;
 		uint64_t stack = sample->stack == PROFILE_NONE ? 0 : (uint64_t)sample->stack + 1;
-		add_number(script, first ? "" : ",", stack);
-		add_number(script, ",", sample->thread);
-		add_number(script, ",", sample->flags);
-		add_number(script, ",", sample->count);
-		add_number(script, ",", profile_weight_ns(profile, sample));
+		script_add_number(script, first ? "" : ",", stack);
+		script_add_number(script, ",", sample->thread);
+		script_add_number(script, ",", sample->flags);
+		script_add_number(script, ",", sample->count);
+		script_add_number(script, ",", profile_weight_ns(profile, sample));
 		first = false;
 	}
 	script_raw(script, "]}\n");

@@ -70,6 +70,18 @@ void script_number(struct script *script, uint64_t number)
 	fwrite_unlocked(p, 1, (size_t)(digits + sizeof(digits) - p), script->stream);
 }
 
+void script_add_text(struct script *script, const char *key, const char *text)
+{
+	script_raw(script, key);
+	script_text(script, text);
+}
+
+void script_add_number(struct script *script, const char *key, uint64_t number)
+{
+	script_raw(script, key);
+	script_number(script, number);
+}
+
 void script_argv(struct script *script, const struct profile_argv *argv)
 {
 	if (!argv->bytes) {

@@ -27,6 +27,9 @@ void script_raw(struct script *script, const char *text);
 /* A string; null for NULL. */
 void script_text(struct script *script, const char *text);
 void script_number(struct script *script, uint64_t number);
+/* The same after text of our own. */
+void script_add_text(struct script *script, const char *key, const char *text);
+void script_add_number(struct script *script, const char *key, uint64_t number);
 /* An array of strings; null where nothing is known. */
 void script_argv(struct script *script, const struct profile_argv *argv);
 

@@ -74,6 +74,13 @@ class Target:
         self.tell_main(signal.SIGUSR1)
         return json.loads(self.read_line())
 
+    def count_rate(self, seconds):
+        """What the target counts in a second of the next few, less the time in which it waited for a processor."""
+        before, (_, waited), begin = self.count(), procfs.schedule(self.pid), time.monotonic()
+        time.sleep(seconds)
+        after, (_, waited_after), end = self.count(), procfs.schedule(self.pid), time.monotonic()
+        return (after - before) / (end - begin - (waited_after - waited) / 1e9)
+
     def check_untouched(self, allowed_states="RSDIZ"):
         """Fails when a thread is stopped, or still has a tracer."""
         assert self.process.poll() is None, "the target ended with %s" % self.process.poll()

@@ -8,7 +8,6 @@ import os
 import re
 import signal
 import statistics
-import time
 
 import pytest
 
@@ -160,19 +159,12 @@ def test_what_is_no_python_is_left_alone(usual_python, as_root):
 def test_a_fork_storm_with_subprocesses(usual_python, helpers):
     """Given fork and vfork as fast as can be, looking for children slows the storm by less than 20 %, and leaves none stopped."""
     with targets.python(usual_python, "storm.py", helpers) as target:
-
-        def rate(seconds):
-            forks, (_, waited), begin = target.count(), procfs.schedule(target.pid), time.monotonic()
-            time.sleep(seconds)
-            more, (_, waited_more), end = target.count(), procfs.schedule(target.pid), time.monotonic()
-            return (more - forks) / (end - begin - (waited_more - waited) / 1e9)
-
         alone, sampled, descriptors = [], [], []
         for _ in range(5):
-            alone.append(rate(0.6))
+            alone.append(target.count_rate(0.6))
             with runs.recording("-p", target.pid, "--subprocesses") as run:
                 run.wait_sampling()
-                sampled.append(rate(0.6))
+                sampled.append(target.count_rate(0.6))
                 descriptors.append(len(os.listdir("/proc/%d/fd" % run.pid)))
                 run.tell(signal.SIGTERM)
                 run.result().ok()

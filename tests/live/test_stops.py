@@ -124,19 +124,12 @@ def test_case_7_another_tracer_is_named(usual_python, tracer):
 def test_case_8_a_fork_storm_goes_on(usual_python, helpers):
     """Given fork and vfork as fast as can be, no child is left stopped and the storm slows by less than 20 %."""
     with targets.python(usual_python, "storm.py", helpers) as target:
-
-        def rate(seconds):
-            forks, (_, waited), begin = target.count(), procfs.schedule(target.pid), time.monotonic()
-            time.sleep(seconds)
-            more, (_, waited_more), end = target.count(), procfs.schedule(target.pid), time.monotonic()
-            return (more - forks) / (end - begin - (waited_more - waited) / 1e9)
-
         alone, sampled = [], []
         for _ in range(5):
-            alone.append(rate(0.8))
+            alone.append(target.count_rate(0.8))
             with runs.recording("-p", target.pid, "-F", 100) as run:
                 run.wait_sampling()
-                sampled.append(rate(0.8))
+                sampled.append(target.count_rate(0.8))
                 run.tell(signal.SIGTERM)
                 run.result().ok()
         # Whatever else the machine does can only lower a rate: the highest ones are compared.
