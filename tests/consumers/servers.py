@@ -82,11 +82,12 @@ class Collector:
 
 
 class Answer:
-    def __init__(self, status=200, headers=(), body=b"", hang=False):
+    def __init__(self, status=200, headers=(), body=b"", hang=False, delay_s=0):
         self.status = status
         self.headers = dict(headers)
         self.body = body
         self.hang = hang
+        self.delay_s = delay_s
 
 
 class Handler(http.server.BaseHTTPRequestHandler):
@@ -99,6 +100,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
             mock.requests.append((self.path, dict(self.headers), body, time.monotonic()))
             answer = mock.answers.pop(0) if len(mock.answers) > 1 else mock.answers[0]
             mock.changed.notify_all()
+        time.sleep(answer.delay_s)
         if answer.hang:
             mock.released.wait(PATIENCE_S)
             self.close_connection = True

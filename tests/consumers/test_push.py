@@ -117,6 +117,36 @@ def test_all_windows_of_a_recording_reach_a_collector(collector, busy, protocol)
         assert said["host.name"] == os.uname().nodename
 
 
+def test_a_collector_that_is_killed_loses_no_more_than_it_held(collector, busy):
+    """Given SIGKILL, all is handed over in the end; only a window that was being stored can be missing, or be there twice."""
+    url = "http://127.0.0.1:%d" % collector.http
+    with runs.recording("-p", busy.pid, "--push", url, "--push-window", "1s", "--push-timeout", "30s", environment=servers.environment()) as run:
+        servers.wait_until(collector.requests, "the first window is stored")
+        collector.stop(signal.SIGKILL)
+        before = collector.requests()
+        collector.stored.unlink()
+        time.sleep(1.5)  # longer than a window: there is something that can not be sent
+        collector.start()
+        servers.wait_until(collector.requests, "windows arrive again")
+        run.process.send_signal(signal.SIGINT)
+        outcome = run.result(60).ok()
+    samples, pushed, lost = summary(outcome)
+    assert (pushed, lost) == (samples, {})
+    collector.stop()
+    stored = sum(servers.folded(before + collector.requests(), "count").values())
+    assert abs(stored - samples) <= 110, (stored, samples)
+
+
+def test_a_slow_server_gets_all_of_it(busy):
+    """Given answers that take longer than a window, the sampling goes on and the rest is sent at the end."""
+    with servers.Mock([servers.Answer(delay_s=1.3)]) as mock:
+        outcome = push(busy, "http://127.0.0.1:%d" % mock.port, 4, "--push-window", "1s", "--push-timeout", "30s", "-F", "50").ok()
+        assert len(mock.requests) >= 4
+    samples, pushed, lost = summary(outcome)
+    assert (pushed, lost) == (samples, {})
+    assert "in 4.0 s" in outcome.err and samples > 50
+
+
 @pytest.mark.parametrize("protocol", PROTOCOLS)
 def test_a_collector_that_is_restarted_misses_nothing(collector, busy, protocol):
     """Given a collector that is away for a while, what was recorded meanwhile is sent when it is back."""
