@@ -102,16 +102,17 @@ void facts_of_python(struct profile *profile, uint32_t id, const struct subject 
 		profile_fact(&facts->thread_source, text);
 }
 
-void facts_of_rate(struct profile *profile, const struct ticker *ticker,
-		   const struct budget *budget)
+void facts_of_rate(struct stats *stats, const struct recording *recording)
 {
-	struct stats *stats = &profile->stats;
+	const struct budget *budget = &recording->budget;
+	const struct ticker *ticker = &recording->ticker;
+	uint64_t time_ns = recording->previous_tick_ns - recording->start_ns;
 	if (budget->share > 0)
 		stats_note(stats,
 			   "--max-overhead %.4g%%: no thread was held for more than %.2g %% of the "
 			   "time",
 			   100 * budget->share,
-			   100 * (double)budget->held_ns / (double)stats->duration_ns);
+			   time_ns ? 100 * (double)budget->held_ns / (double)time_ns : 0);
 	else if (ticker->longest_period_ns > ticker->asked_period_ns)
 		stats_note(stats,
 			   "the rate could not be kept and was lowered to %.4g Hz for a while",

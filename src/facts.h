@@ -3,11 +3,10 @@
 #pragma once
 
 #include "aggregate/profile.h"
-#include "budget.h"
 #include "options.h"
+#include "recording.h"
 #include "subject.h"
 #include "target/memory_live.h"
-#include "ticker.h"
 
 /* Our own version and command line, what we were asked for, and the time. */
 void facts_of_run(struct profile *profile, const struct options *options);
@@ -15,8 +14,7 @@ void facts_of_run(struct profile *profile, const struct options *options);
 void facts_of_process(struct profile *profile, uint32_t id, const struct subject *subject);
 /* Version of the Python in it and how all that is known of it was found. */
 void facts_of_python(struct profile *profile, uint32_t id, const struct subject *subject);
-/* After the run: why its rate was not what was asked for. */
-void facts_of_rate(struct profile *profile, const struct ticker *ticker,
-		   const struct budget *budget);
+/* Why the rate was not what was asked for, from the start of the run to its last tick. */
+void facts_of_rate(struct stats *stats, const struct recording *recording);
 /* How often memory was read since the last call, and by what. */
 void facts_of_reads(struct profile *profile, struct memory_live *live);

@@ -293,7 +293,6 @@ static struct error *run(struct session *session, bool *over_ret)
 		err = between_ticks(session, now_ns);
 	}
 	recording->profile->stats.duration_ns = clock_now_ns() - session->window_start_ns;
-	facts_of_rate(recording->profile, &recording->ticker, &recording->budget);
 	progress_clear(&session->progress);
 	*over_ret = sleep == SLEEP_ENDED || (sleep == SLEEP_OVER && is_over(session));
 	return err;
@@ -400,6 +399,7 @@ static struct error *run_for_file(struct session *session)
 		return err;
 	if (session->options->window_ns)
 		return write_window(session, clock_now_ns(), true);
+	facts_of_rate(&session->recording.profile->stats, &session->recording);
 	err = windows_finish(&session->recording, &session->crew.members);
 	return err ? err : results_write(&session->results, session->recording.profile);
 }
@@ -421,6 +421,7 @@ static void print_summary(struct session *session)
 {
 	struct handover *handover = session->recording.handover;
 	stats_add(&session->total, &session->recording.profile->stats);
+	facts_of_rate(&session->total, &session->recording);
 	stats_print_summary(&session->total, stderr);
 	if (session->results.number)
 		fprintf(stderr, "  windows          %u\n", session->results.number);

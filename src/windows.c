@@ -44,7 +44,6 @@ struct error *windows_turn(struct recording *recording, const struct members *me
 	struct symbolize *symbolize = NULL;
 	struct error *err = make_next(recording, &next, &symbolize);
 	recording->profile->stats.duration_ns = now_ns - start_ns;
-	facts_of_rate(recording->profile, &recording->ticker, &recording->budget);
 	if (!err)
 		err = windows_finish(recording, members);
 	if (err) {
@@ -53,6 +52,8 @@ struct error *windows_turn(struct recording *recording, const struct members *me
 		return err;
 	}
 	stats_add(total, &recording->profile->stats);
+	/* After that: what it says is of the run so far, and of all windows' the last is the one for the summary. */
+	facts_of_rate(&recording->profile->stats, recording);
 	*profile_ret = recording->profile;
 	recording->profile = no_cleanup(next);
 	if (recording->symbolize)

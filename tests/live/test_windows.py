@@ -42,6 +42,19 @@ def test_a_file_a_window(usual_python, tmp_path, native):
         assert abs(profile.duration_ns / 1e9 - (1 if file != files[2] else 0.5)) < 0.4
 
 
+def test_the_share_held_is_of_the_whole_run(usual_python, tmp_path):
+    """--max-overhead holds for all windows together: each file says the share up to its end, and the summary that of the run, once."""
+    held = r"--max-overhead 0.5%: no thread was held for more than ([0-9.e+-]+) % of the time"
+    with targets.python(usual_python, "busy.py") as target:
+        options = ["-F", 1000, "--max-overhead", "0.5%", "--window", "1s", "-o", tmp_path / "p.json"]
+        outcome = runs.pysample("-p", target.pid, "-d", "3.5s", *options).ok()
+        target.check_untouched()
+    shares = [float(share) for file in sorted(tmp_path.iterdir()) for share in re.findall(held, file.read_text())]
+    assert len(shares) == 4
+    assert 0 < max(shares) <= 0.6, shares
+    assert [float(share) for share in re.findall(held, outcome.err)] == shares[-1:]
+
+
 def test_names_of_windows(usual_python, tmp_path):
     with targets.python(usual_python, "busy.py") as target:
         runs.pysample("-p", target.pid, "-d", "1s", "--window", "0.4s", "-o", tmp_path / "at-%t.%n.txt").ok()
