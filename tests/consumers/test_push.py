@@ -117,12 +117,12 @@ def test_all_windows_of_a_recording_reach_a_collector(collector, busy, protocol)
         assert said["host.name"] == os.uname().nodename
 
 
-def test_a_collector_that_is_killed_loses_no_more_than_it_held(collector, busy):
-    """Given SIGKILL, all is handed over in the end; only a window that was being stored can be missing, or be there twice."""
-    url = "http://127.0.0.1:%d" % collector.http
+def across_an_end(collector, busy, protocol, number):
+    """A recording during which the collector ends by a signal and is back after more than a window: samples recorded, and stored."""
+    url = "%s://127.0.0.1:%d" % (protocol, getattr(collector, protocol))
     with runs.recording("-p", busy.pid, "--push", url, "--push-window", "1s", "--push-timeout", "30s", environment=servers.environment()) as run:
         servers.wait_until(collector.requests, "the first window is stored")
-        collector.stop(signal.SIGKILL)
+        collector.stop(number)
         before = collector.requests()
         collector.stored.unlink()
         time.sleep(1.5)  # longer than a window: there is something that can not be sent
@@ -133,7 +133,12 @@ def test_a_collector_that_is_killed_loses_no_more_than_it_held(collector, busy):
     samples, pushed, lost = summary(outcome)
     assert (pushed, lost) == (samples, {})
     collector.stop()
-    stored = sum(servers.folded(before + collector.requests(), "count").values())
+    return samples, sum(servers.folded(before + collector.requests(), "count").values())
+
+
+def test_a_collector_that_is_killed_loses_no_more_than_it_held(collector, busy):
+    """Given SIGKILL, all is handed over in the end; only a window that was being stored can be missing, or be there twice."""
+    samples, stored = across_an_end(collector, busy, "http", signal.SIGKILL)
     assert abs(stored - samples) <= 110, (stored, samples)
 
 
@@ -150,21 +155,8 @@ def test_a_slow_server_gets_all_of_it(busy):
 @pytest.mark.parametrize("protocol", PROTOCOLS)
 def test_a_collector_that_is_restarted_misses_nothing(collector, busy, protocol):
     """Given a collector that is away for a while, what was recorded meanwhile is sent when it is back."""
-    url = "%s://127.0.0.1:%d" % (protocol, getattr(collector, protocol))
-    with runs.recording("-p", busy.pid, "--push", url, "--push-window", "1s", "--push-timeout", "30s", environment=servers.environment()) as run:
-        servers.wait_until(collector.requests, "the first window is stored")
-        collector.stop()
-        before = collector.requests()
-        collector.stored.unlink()
-        time.sleep(1.5)  # longer than a window: there is something that can not be sent
-        collector.start()
-        servers.wait_until(collector.requests, "windows arrive again")
-        run.process.send_signal(signal.SIGINT)
-        outcome = run.result(60).ok()
-    samples, pushed, lost = summary(outcome)
-    assert (pushed, lost) == (samples, {})
-    collector.stop()
-    assert sum(servers.folded(before + collector.requests(), "count").values()) == samples
+    samples, stored = across_an_end(collector, busy, protocol, signal.SIGTERM)
+    assert stored == samples
 
 
 @pytest.mark.parametrize("status", [400, 415, 500])
