@@ -206,6 +206,8 @@ static struct error *parse_all(int argc, char **argv, struct options *options)
 	words.rest = argv + optind;
 	words.rest_count = optind < argc ? (size_t)(argc - optind) : 0;
 	words.after_dashes = optind > 1 && !strcmp(argv[optind - 1], "--");
+	if (options->mode == PROFILE_GIL_ONLY)
+		options->gil = true;
 	return command->check(options, &words);
 }
 

@@ -83,8 +83,6 @@ static struct error *check(struct options *options, const struct option_words *w
 	if (!words->rate)
 		options->rate_hz = RATE_AGENT;
 	options->idle = words->idle == 1 || options->mode == PROFILE_OFFCPU;
-	if (options->mode == PROFILE_GIL_ONLY)
-		options->gil = true;
 	return option_pick_format(options, words);
 }
 

@@ -225,8 +225,6 @@ static struct error *check(struct options *options, const struct option_words *w
 	if (options->mode == PROFILE_OFFCPU && words->idle == 0)
 		return error_create(ERROR_USAGE, "--no-idle leaves nothing for --mode offcpu");
 	options->idle = words->idle == -1 ? options->mode == PROFILE_OFFCPU : words->idle;
-	if (options->mode == PROFILE_GIL_ONLY)
-		options->gil = true;
 	err = option_check_push(options);
 	if (err)
 		return err;
@@ -263,8 +261,6 @@ static struct error *check_top(struct options *options, const struct option_word
 	/* Its threads are shown with their states. */
 	options->idle = true;
 	options->count_idle = words->idle == 1 || options->mode == PROFILE_OFFCPU;
-	if (options->mode == PROFILE_GIL_ONLY)
-		options->gil = true;
 	return option_pick_format(options, words);
 }
 
