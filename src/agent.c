@@ -18,6 +18,8 @@
 
 #include "base/clock.h"
 #include "base/hash.h"
+#include "base/path.h"
+#include "target/process.h"
 
 #define SCAN_NS        NS_PER_S
 #define RECHECK_MIN_NS NS_PER_S
@@ -132,37 +134,19 @@ void agent_end_rules(struct agent *agent, bool valid)
 		((struct known *)slot->value)->recheck_ns = 0;
 }
 
-/* At most @size - 1 bytes of /proc/PID/@name, NUL-terminated; how many, 0 if there are none. */
-static size_t read_file(pid_t pid, const char *name, char *text, size_t size)
-{
-	char path[64];
-	snprintf(path, sizeof(path), "/proc/%d/%s", (int)pid, name);
-	_cleanup_close_ int fd = open(path, O_RDONLY | O_CLOEXEC);
-	ssize_t got = fd < 0 ? -1 : read(fd, text, size - 1);
-	size_t length = got > 0 ? (size_t)got : 0;
-	text[length] = '\0';
-	return length;
-}
-
-static const char *base_name(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-	return slash ? slash + 1 : path;
-}
-
 /* The name is the kernel's, or the last part of one of the first two arguments: of the interpreter, of the script. */
 static bool fits_name(pid_t pid, const char *pattern)
 {
 	char text[TEXT_MAX];
-	if (read_file(pid, "comm", text, sizeof(text))) {
+	if (process_read_start(pid, "comm", text, sizeof(text))) {
 		text[strcspn(text, "\n")] = '\0';
 		if (!fnmatch(pattern, text, 0))
 			return true;
 	}
-	size_t size = read_file(pid, "cmdline", text, sizeof(text));
+	size_t size = process_read_start(pid, "cmdline", text, sizeof(text));
 	const char *word = text;
 	for (int i = 0; i < 2 && word < text + size; i++) {
-		if (!fnmatch(pattern, base_name(word), 0))
+		if (!fnmatch(pattern, path_base(word), 0))
 			return true;
 		word += strlen(word) + 1;
 	}
@@ -172,7 +156,7 @@ static bool fits_name(pid_t pid, const char *pattern)
 static bool fits_user(pid_t pid, const char *user)
 {
 	char text[TEXT_MAX], *end;
-	read_file(pid, "status", text, sizeof(text));
+	process_read_start(pid, "status", text, sizeof(text));
 	const char *line = strstr(text, "\nUid:\t");
 	if (!line)
 		return false;
@@ -193,7 +177,7 @@ static bool fits_user(pid_t pid, const char *user)
 static bool fits_cgroup(pid_t pid, const char *pattern)
 {
 	char text[TEXT_MAX];
-	read_file(pid, "cgroup", text, sizeof(text));
+	process_read_start(pid, "cgroup", text, sizeof(text));
 	for (char *rest = text, *line; (line = strsep(&rest, "\n"));) {
 		const char *path = strchr(line, ':');
 		path = path ? strchr(path + 1, ':') : NULL;
@@ -234,14 +218,14 @@ static bool looks_like_python(pid_t pid)
 	if (size <= 0)
 		return false;
 	exe[size] = '\0';
-	if (strstr(base_name(exe), "python"))
+	if (strstr(path_base(exe), "python"))
 		return true;
 	snprintf(path, sizeof(path), "/proc/%d/maps", (int)pid);
 	_cleanup_fclose_ FILE *maps = fopen(path, "re");
 	char line[TEXT_MAX];
 	for (size_t read = 0; maps && read < MAPS_MAX && fgets(line, sizeof(line), maps);
 	     read += strlen(line))
-		if (strstr(base_name(line), "libpython"))
+		if (strstr(path_base(line), "libpython"))
 			return true;
 	return false;
 }

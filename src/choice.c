@@ -14,7 +14,9 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/path.h"
 #include "base/strbuf.h"
+#include "target/process.h"
 #include "target/roster.h"
 
 /* The start of a command line is all that is looked at. */
@@ -38,27 +40,10 @@ bool choice_is_one_process(const struct choice *choice)
 	       !choice->children_of && !choice->subprocesses;
 }
 
-/* What /proc/@pid/@file begins with, at most COMMAND_MAX - 1 bytes and a NUL; how many. */
-static size_t read_start(pid_t pid, const char *file, char *text)
-{
-	char path[64];
-	snprintf(path, sizeof(path), "/proc/%d/%s", (int)pid, file);
-	_cleanup_close_ int fd = open(path, O_RDONLY | O_CLOEXEC);
-	ssize_t n = fd < 0 ? -1 : read(fd, text, COMMAND_MAX - 1);
-	text[n > 0 ? n : 0] = '\0';
-	return n > 0 ? (size_t)n : 0;
-}
-
-static const char *base_name(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-	return slash ? slash + 1 : path;
-}
-
 /* @script fits as it is, and without its .py. */
 static bool fits_script(const char *name, const char *script)
 {
-	const char *base = base_name(script);
+	const char *base = path_base(script);
 	size_t length = strlen(base);
 	if (!strcmp(name, base))
 		return true;
@@ -97,14 +82,14 @@ bool choice_fits(const char *name, pid_t pid)
 	char text[COMMAND_MAX];
 	if (pid == getpid())
 		return false;
-	read_start(pid, "comm", text);
+	process_read_start(pid, "comm", text, sizeof(text));
 	text[strcspn(text, "\n")] = '\0';
 	if (!strcmp(name, text))
 		return true;
-	size_t size = read_start(pid, "cmdline", text);
+	size_t size = process_read_start(pid, "cmdline", text, sizeof(text));
 	if (!size)
 		return false;
-	const char *program = base_name(text);
+	const char *program = path_base(text);
 	if (!strcmp(name, program))
 		return true;
 	return !strncmp(program, "python", strlen("python")) &&
@@ -136,7 +121,7 @@ static void add_user(struct strbuf *text, pid_t pid)
 static void add_command(struct strbuf *text, pid_t pid)
 {
 	char command[COMMAND_MAX];
-	size_t size = read_start(pid, "cmdline", command);
+	size_t size = process_read_start(pid, "cmdline", command, sizeof(command));
 	while (size && !command[size - 1])
 		size--;
 	if (size > SHOWN_MAX) {

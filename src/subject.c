@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/path.h"
 #include "snapshot/capture.h"
 #include "target/diagnosis.h"
 
@@ -116,8 +117,7 @@ static struct error *open_memory(struct subject *subject)
 static bool may_be_libc(const char *path)
 {
 	static const char *const names[] = { "libc.", "libc-", "libpthread", "ld-musl" };
-	const char *base = strrchr(path, '/');
-	base = base ? base + 1 : path;
+	const char *base = path_base(path);
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
 		if (!strncmp(base, names[i], strlen(names[i])))
 			return true;

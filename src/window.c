@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/path.h"
 #include "base/strbuf.h"
 
 /* Where the ending of @path begins: the format's longest one that it has, else the last dot of its name, else its end. */
@@ -17,7 +18,7 @@ static size_t ending_of(const char *path, const struct writer *format)
 		if (size < length && length - size < at && !strcmp(path + length - size, *ending))
 			at = length - size;
 	}
-	const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+	const char *name = path_base(path);
 	const char *dot = strrchr(name, '.');
 	if (at == length && dot && dot > name)
 		at = (size_t)(dot - path);

@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/path.h"
 #include "base/reader.h"
 #include "image/growth.h"
 
@@ -71,8 +72,7 @@ struct record {
 /* "/tmp/jit-123.dump" */
 static bool is_jitdump_path(const char *path)
 {
-	const char *slash = strrchr(path, '/');
-	const char *name = slash ? slash + 1 : path;
+	const char *name = path_base(path);
 	if (strncmp(name, "jit-", 4))
 		return false;
 	size_t digits = strspn(name + 4, "0123456789");

@@ -4,6 +4,8 @@
 
 #include <string.h>
 
+#include "base/path.h"
+
 static bool add(struct merged_vec *merged, enum merged_kind kind, size_t index)
 {
 	struct merged *item = merged_vec_append(merged);
@@ -39,7 +41,7 @@ bool merge_is_trampoline_code(enum code_kind kind, const char *name)
 
 bool merge_is_switch_file(const char *path)
 {
-	const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+	const char *name = path_base(path);
 	return !strncmp(name, "_greenlet.", 10) || !strncmp(name, "greenlet.", 9);
 }
 

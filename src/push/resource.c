@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/path.h"
 #include "image/rootfs.h"
 
 #define FILE_MAX_BYTES   ((size_t)1 << 20)
@@ -191,9 +192,8 @@ static bool add_executable(struct attributes *attributes, const struct process *
 	_cleanup_error_ struct error *err = process_read_link(process, "exe", &path);
 	if (err)
 		return true;
-	const char *slash = strrchr(path, '/');
 	return attributes_add(attributes, "process.executable.path", path) &&
-	       attributes_add(attributes, "process.executable.name", slash ? slash + 1 : path);
+	       attributes_add(attributes, "process.executable.name", path_base(path));
 }
 
 bool resource_of_process(struct attributes *attributes, const struct process *process)

@@ -15,24 +15,29 @@
 
 DEFINE_VEC(struct tid_vec, tid_vec, pid_t)
 
-/* State letter and start time of /proc/TID/stat: fields 3 and 22, counted from the last ')', since a name may hold anything. */
-static bool read_stat(int dir_fd, char *state_ret, uint64_t *start_ticks_ret)
+/* Counted from the last ')', since a name may hold anything. */
+bool process_parse_stat(const char *text, struct process_stat *stat_ret)
+{
+	const char *p = strrchr(text, ')');
+	char state;
+	int parent;
+	unsigned long long start;
+	if (!p || sscanf(p + 1,
+			 " %c %d %*d %*d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d %*d"
+			 " %*d %llu",
+			 &state, &parent, &start) != 3)
+		return false;
+	*stat_ret = (struct process_stat){ state, parent, start };
+	return true;
+}
+
+static bool read_stat(int dir_fd, struct process_stat *stat_ret)
 {
 	_cleanup_close_ int fd = openat(dir_fd, "stat", O_RDONLY | O_CLOEXEC);
 	char text[1024];
 	ssize_t n = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
-	if (n <= 0)
-		return false;
-	text[n] = '\0';
-	const char *p = strrchr(text, ')');
-	unsigned long long start;
-	if (!p || sscanf(p + 1,
-			 " %c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d %*d"
-			 " %*d %llu",
-			 state_ret, &start) != 2)
-		return false;
-	*start_ticks_ret = start;
-	return true;
+	text[n > 0 ? n : 0] = '\0';
+	return process_parse_stat(text, stat_ret);
 }
 
 static int open_thread_dir(pid_t tid)
@@ -85,22 +90,20 @@ struct error *process_list_threads(const struct process *process, pid_t **tids_r
 
 static bool is_alive(int dir_fd)
 {
-	char state;
-	uint64_t start_ticks;
-	return read_stat(dir_fd, &state, &start_ticks) && state != 'Z' && state != 'X';
+	struct process_stat stat;
+	return read_stat(dir_fd, &stat) && stat.state != 'Z' && stat.state != 'X';
 }
 
 /* False if the number belongs to another process by now. */
 static bool is_same_process(struct process *process)
 {
 	_cleanup_close_ int fd = open_thread_dir(process->pid);
-	char state;
-	uint64_t start_ticks;
-	if (fd < 0 || !read_stat(fd, &state, &start_ticks))
+	struct process_stat stat;
+	if (fd < 0 || !read_stat(fd, &stat))
 		return false;
 	if (!process->start_ticks)
-		process->start_ticks = start_ticks;
-	return process->start_ticks == start_ticks;
+		process->start_ticks = stat.start_ticks;
+	return process->start_ticks == stat.start_ticks;
 }
 
 struct error *process_refresh(struct process *process)
@@ -202,6 +205,17 @@ struct error *process_read_file(const struct process *process, const char *name,
 	if (size_ret)
 		*size_ret = size;
 	return NULL;
+}
+
+size_t process_read_start(pid_t pid, const char *name, char *text, size_t size)
+{
+	char path[64];
+	snprintf(path, sizeof(path), "/proc/%d/%s", (int)pid, name);
+	_cleanup_close_ int fd = open(path, O_RDONLY | O_CLOEXEC);
+	ssize_t got = fd < 0 ? -1 : read(fd, text, size - 1);
+	size_t length = got > 0 ? (size_t)got : 0;
+	text[length] = '\0';
+	return length;
 }
 
 struct error *process_read_link(const struct process *process, const char *name, char **path_ret)

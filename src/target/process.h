@@ -35,6 +35,20 @@ int process_open_file(const struct process *process, const char *name, int flags
 /* The whole content of /proc/TID/@name, NUL-terminated. At most @limit bytes are accepted. */
 struct error *process_read_file(const struct process *process, const char *name, size_t limit,
 				char **text_ret, size_t *size_ret);
+/* Of /proc/TID/stat: fields 3, 4 and 22. */
+struct process_stat {
+	char state;
+	pid_t parent;
+	uint64_t start_ticks;
+};
+
+/* False: @text is not of such a file. */
+bool process_parse_stat(const char *text, struct process_stat *stat_ret);
+/*
+ * What /proc/@pid/@name begins with, at most @size - 1 bytes, NUL-terminated; how many, 0 if there are none. For a look at many
+ * processes: nothing is opened but that file.
+ */
+size_t process_read_start(pid_t pid, const char *name, char *text, size_t size);
 /* Target of the link /proc/TID/@name ("exe", "cwd"). */
 struct error *process_read_link(const struct process *process, const char *name, char **path_ret);
 

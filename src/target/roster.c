@@ -10,39 +10,23 @@
 #include <string.h>
 #include <unistd.h>
 
-static ssize_t read_file(pid_t pid, const char *name, char *text, size_t size)
-{
-	char path[64];
-	snprintf(path, sizeof(path), "/proc/%d/%s", (int)pid, name);
-	_cleanup_close_ int fd = open(path, O_RDONLY | O_CLOEXEC);
-	ssize_t n = fd < 0 ? -1 : read(fd, text, size - 1);
-	text[n > 0 ? n : 0] = '\0';
-	return n;
-}
+#include "target/process.h"
 
-/* Fields 3, 4 and 22, counted from the last ')', since a name may hold anything. */
 bool roster_look(pid_t pid, struct roster_row *row_ret)
 {
 	char text[1024];
-	if (read_file(pid, "stat", text, sizeof(text)) <= 0)
+	struct process_stat stat;
+	process_read_start(pid, "stat", text, sizeof(text));
+	if (!process_parse_stat(text, &stat))
 		return false;
-	const char *p = strrchr(text, ')');
-	char state;
-	int parent;
-	unsigned long long start;
-	if (!p || sscanf(p + 1,
-			 " %c %d %*d %*d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d %*d"
-			 " %*d %llu",
-			 &state, &parent, &start) != 3)
-		return false;
-	*row_ret = (struct roster_row){ pid, parent, state, start };
+	*row_ret = (struct roster_row){ pid, stat.parent, stat.state, stat.start_ticks };
 	return true;
 }
 
 bool roster_is_thread(pid_t pid)
 {
 	char text[4096];
-	if (read_file(pid, "status", text, sizeof(text)) <= 0)
+	if (!process_read_start(pid, "status", text, sizeof(text)))
 		return false;
 	const char *line = strstr(text, "\nTgid:");
 	return line && atoi(line + strlen("\nTgid:")) != pid;

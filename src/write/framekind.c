@@ -5,18 +5,14 @@
 #include <stdbool.h>
 #include <string.h>
 
+#include "base/path.h"
+
 /* Beginnings of file names; with a "." at the end the whole name up to there. */
 static const char *const libc_files[] = {
 	"libc.",     "libc-",   "libm.",      "libm-",  "libpthread", "libdl.",
 	"libdl-",    "librt.",  "librt-",     "ld-",    "ld.so",      "ld64.",
 	"libresolv", "libnss_", "libstdc++.", "libc++", "libgcc_s",   "libutil.",
 };
-
-static const char *base_name(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-	return slash ? slash + 1 : path;
-}
 
 static bool begins(const char *text, const char *beginning)
 {
@@ -52,7 +48,7 @@ enum frame_kind frame_kind(const struct profile *profile, uint32_t function)
 		return FRAME_EXTENSION;
 
 	const char *path = intern_text(&profile->strings, f->file);
-	const char *name = base_name(path);
+	const char *name = path_base(path);
 	if (begins(path, "[vdso]") || begins(path, "[vsyscall]"))
 		return FRAME_KERNEL;
 	if (is_interpreter(profile, path, name))
